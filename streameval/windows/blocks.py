@@ -10,14 +10,14 @@ from typing import ClassVar, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import FormatError, InputError, MergeError, RevertError
-from streameval.evaluation.core import Core, Reading, core_of
+from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.kernel.backend import commit
 from streameval.kernel.types import OTHER, FloatArray
 from streameval.schema.batch import Batch
-from streameval.schema.config import Null
+from streameval.schema.config import NULLS, Null
 from streameval.schema.input_notes import notes_of
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
@@ -193,6 +193,11 @@ class Blocks(Window[A]):
         return parts
 
     def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None:
+        state, (y_true, y_pred, weights, mask) = self._cell.value, examples
+        if not (self.timed or self._fades) and weights is None and null in NULLS and state.newest in state.blocks:
+            newest = core_of(state.blocks[state.newest])
+            if type(y_true) not in SEQUENCES and newest.fast_count_many(y_true, y_pred, mask):  # no more than it takes
+                return
         gathered = core_of(self._template).scratch(self._guard)
         gathered.reader.again |= self._fades  # which needs the cells of weights
         self._append(gathered, list(gathered.read_many(*examples, null=null)), moments)
