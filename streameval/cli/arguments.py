@@ -182,6 +182,7 @@ _MEANT = {
     "--scores": ("--score", "--prob", "--probability", "--logits"),
     "--sep": ("--separator", "--delimiter"),
     "--metrics": ("--average",),
+    "--fail-if": ("--fail-under", "--fail-below", "--fail-if-worse"),
     "--format": ("--json", "--csv", "--markdown"),
 }
 """Options by other names that people expect them to have."""

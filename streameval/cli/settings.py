@@ -66,7 +66,7 @@ _PHRASES = {
     r"construct with threshold=0\.5": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",
     r"; for scores give threshold=0.5.*": "; for scores give --scores, not --predicted, and --threshold 0.5",
-    r"""(?<!['"])\b(null|rows|sep|labels?|unknown|threshold|join|mask|example)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
+    r"""(?<!['"])\b(null|rows|sep|labels?|unknown|threshold|truth|join|mask|example)=(?:(['"])(\w+)\2)?""": r"--\1 \3",
     r"\b(?<!-)(sep|zero_division)(?= is| must)|^(labels|threshold)(?=:| holds?| must)": r"--\1\2",
     "--zero_division": "--zero-division",
     "give that of the integer, not (of the string .*)": (

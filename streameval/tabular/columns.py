@@ -172,8 +172,9 @@ class Columns:
             return InputError(f"{none} {name!r} ({role}); give a list: {quoted(parts)}")
         like = [one for one in known if one.startswith(name)] if role in _WIDE else []
         hint = f"; did you mean {common_prefix(like) + '*'!r}?" if len(like) > 1 else suggestion(name, known)
+        joined = "" if hint or role != "actual" else "; truth= and join= read it from another file"
         hint = hint.replace("?", "? The columns are") or "; the columns are"
-        return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}")
+        return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}{joined}")
 
     def describe(self, message: str) -> str:
         """Turn a message about an argument of ``update_many`` into one about its column."""

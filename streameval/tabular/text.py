@@ -79,6 +79,8 @@ def read_text(
     for magic, kind in _REFUSED.items():
         if start.startswith(magic):
             raise InputError(f"{name} is {kind.format(name)}")
+    if b"\0" in start:
+        raise InputError(f"{name} is binary, and neither Parquet nor Arrow; save the table as CSV or Parquet")
     first = start.removeprefix(_MARK).lstrip()[:1]
     if suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
         blocks = _read_array(stream, name) if first == b"[" else _read_lines(stream, name, columns)

@@ -355,7 +355,7 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
      "--predicted, and --threshold 0.5\n"),
     (".1,.7,1,0", "-a t_* -p p_*", "column 't_a' is 0.1; truth is 0 or 1, or null where masked: are --actual and "
      "--predicted swapped?\n"),
-    ("1,0,1,0", "-a y_* -p p_*", "no column matches 'y_*' (--actual); the columns are ['t_a', 't_b', 'p_a', 'p_b']\n"),
+    ("1,0,1,0", "-a y_* -p p_*", "columns are ['t_a', 't_b', 'p_a', 'p_b']; --truth and --join"),
     ("1,0,1,0", "-a t_* -p pr_*", "no column matches 'pr_*' (--predicted); did you mean 'p_b'? The columns are ['t_a"),
     ("1,0,1,0", "-a t_* -p p_a", "column 'p_a' holds only 0 and 1, but the labels have columns of their own: "
      "name these on both sides, as by a pattern such as 'p_*'\n"),

@@ -67,13 +67,14 @@ def refused(ran, *message: str) -> None:
     ("t.gz", gzip.compress(b"PAR1", mtime=0), "t.gz is Parquet or Arrow, but only JSON Lines, CSV and TSV can be read"),
     ("t.csv", b'a,p\n"{""x"": 1e400}",x\n', "t.csv:2: no float64 is as large as the number 1e400; scale it first"),
     ("t.csv", b'a,p\n"[""x"", null]",x\n', "t.csv:2: column 'a': a label must be a string or an integer, not null"),
+    ("t.csv", b"a,p\nx\0,y\n", "t.csv is binary, and neither Parquet nor Arrow; save the table as CSV or Parquet\n"),
     ("t.csv", b"\x28\xb5\x2f\xfd", "t.csv is compressed by zstd; give zstdcat t.csv |"),
     ("t.csv", b"\xff\xfea\x00", "t.csv is UTF-16"),
     ("t.xlsx", b"PK\x03\x04", "t.xlsx is an Excel file or an archive; save the table as CSV"),
     ("t.npy", b"\x93NUMPY", "t.npy is an array of numpy"),
     ("t.pkl", b"\x80\x05x", "t.pkl is a pickle; save the table as CSV or Parquet"),
     ("t.state", se.Evaluator().to_bytes(), "t.state is a saved state; read it with streameval.load"),
-    ("t.parquet", b"PAR1 and no more", "t.parquet"),
+    ("t.parquet", b"PAR1 and no more", "t.parquet cannot be read: Parquet magic bytes not found in footer; it may be"),
 ])  # fmt: skip
 def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
@@ -103,9 +104,11 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["blank.jsonl"], "give --actual COLUMN and --predicted COLUMN or --scores COLUMN\n"),
     (["absent"], "there is no file 'absent'\n"),
     (["-", "-a", "a"], "give --predicted COLUMN or --scores COLUMN; columns in -: a, p"),
-    (["t.jsonl", "-a", "b", "-p", "p"], "there is no column 'b' (--actual); the columns are ['a', 'p']"),
+    (["t.jsonl", "-a", "b", "-p", "p"], "there is no column 'b' (--actual); the columns are ['a', 'p']; "
+     "--truth and --join read it from another file\n"),
     (["t.jsonl", "-a", "a,p", "-p", "p"], "there is no column 'a,p' (--actual); repeat --actual for each column"),
     (["t.jsonl", "--true", "a"], "there is no option --true; did you mean '--actual'?"),
+    (["t.jsonl", "--fail-under", "f1"], "there is no option --fail-under; did you mean '--fail-if'?"),
     (["t.jsonl", "--predcted", "a"], "there is no option --predcted; did you mean '--predicted'?"),
     ([], "FILE... is missing; see streameval evaluate --help"),
     (["t.jsonl", *COLUMNS, "-m", "f1_micr"], "did you mean 'f1_micro' or 'f1_macro'?"),
