@@ -267,7 +267,7 @@ class Checkpointer(Generic[HeldT]):
             self._saves(write)
 
     def close(self) -> None:
-        """Release the path, once what another thread saves is written. Does nothing the second time."""
+        """Wait for a save in another thread, then release the path. A second call does nothing."""
         if not self._lock.forked:  # which has released it; the turn may be a thread's of the parent
             with self._turn:
                 self._check_entered()

@@ -102,7 +102,7 @@ class Evaluator(Accumulator):
     @overload
     def get(self, metric: Sequence[MetricLike]) -> dict[str, float | PerLabel]: ...
     def get(self, metric: MetricLike | Sequence[Any] | None = None) -> float | PerLabel | dict[str, float | PerLabel]:
-        """The value of one metric, or a dict by name: of a list of metrics, by default of all.
+        """The value of one metric, or a dict by name for a list of metrics; by default for all.
 
         Metrics without average give one value per label.
         """
@@ -136,7 +136,7 @@ class Evaluator(Accumulator):
 
     @answers
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
-        """A table of every label and the averages, then the chosen metrics; only these for scores without threshold.
+        """A table of all labels and averages, then the chosen metrics; without binary predictions, the metrics alone.
 
         Values have ``digits`` decimals. At most ``max_labels`` labels have a line, those with the largest support.
         """

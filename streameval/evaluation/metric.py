@@ -62,12 +62,12 @@ class Metric(Accumulator):
 
     @property
     def bigger_is_better(self) -> bool | None:
-        """The direction; None for metrics that describe the data."""
+        """Whether larger values are better; None for metrics that describe the data."""
         return self._entry.bigger_is_better
 
     @answers
     def get(self) -> float | PerLabel:
-        """The value so far: a number, or one per label if there is no average. A fresh object answers too."""
+        """The value so far: a number, or a dict by label if there is no average."""
         return evaluate(self.spec, self._core.views().of(self.spec))
 
     @answers

@@ -70,7 +70,7 @@ class MetricInfo:
     low, high
         The range of its values.
     bigger_is_better
-        The direction; None for metrics that describe the data.
+        Whether larger values are better; None for metrics that describe the data.
     averages, default, bare
         The averages it has, the default first; the default; and whether the name alone stands for it in reports.
     zero_division, parameters
@@ -119,7 +119,7 @@ class MetricInfo:
 
     @property
     def direction(self) -> str:
-        """The direction in words."""
+        """Which values are better, in words."""
         return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -235,7 +235,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @changes
     def discard(self, key: Hashable) -> None:
-        """Remove a waiting prediction, whose truth will not arrive or which the evaluator cannot read.
+        """Remove a waiting prediction, for example because its truth will not arrive.
 
         `InputError` if there is none under this key.
         """

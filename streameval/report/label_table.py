@@ -59,7 +59,7 @@ class LabelTable:
         return cls(tables.labels, *map(column, (c.tp, c.fp, c.fn, c.tn, c.tp + c.fn, c.tp + c.fp)))
 
     def stacked(self) -> Column:
-        """Shape (labels, 2, 2), ``[[tn, fp], [fn, tp]]`` each."""
+        """An array of shape (labels, 2, 2): ``[[tn, fp], [fn, tp]]`` of each label."""
         return np.stack([self.tn, self.fp, self.fn, self.tp], axis=1).reshape(-1, 2, 2)
 
     def to_dict(self) -> dict[str, list[Label] | list[int] | list[float]]:

@@ -318,7 +318,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def slices(self, by: Names | None = None) -> tuple[Slice[A], ...]:
-        """The slices by a name or a combination of names, or all there are, as independent values.
+        """Independent copies of the slices by a name or a combination of names; by default of all slices.
 
         They are sorted; last, if there are any, come all examples whose values have no slice.
         """

@@ -124,7 +124,7 @@ class Columns:
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
-        """Each of these columns with the argument that names it."""
+        """Each named column with the argument that names it."""
         columns = [(getattr(self, role) or (), role) for role in (*_SINGLE, "by")]
         named = [((names,) if isinstance(names, str) else names, role) for names, role in columns]
         return tuple((name, role) for names, role in named for name in names)

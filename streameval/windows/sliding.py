@@ -332,7 +332,7 @@ class TimeRolling(_Recent[A]):
 
     @combines
     def merge(self, other: Self) -> None:
-        """Merge the examples of another window of the same period: those in the last period of both.
+        """Add the examples of another window of the same period, then evict those before the last period of both.
 
         The other stays as it is. Exact, and the same in any order and grouping. `MergeError` if their
         configurations differ, or only one has times with a time zone; nothing has changed then.
