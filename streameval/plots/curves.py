@@ -42,7 +42,7 @@ def plot_roc_curve(
     source, y_score
         An evaluator, or several by name; or arrays; or what ``roc_curve()`` of an evaluator returned. At most eight.
     labels
-        Of an evaluator: the labels to draw; None draws all labels pooled.
+        Of an evaluator: the labels to draw; None draws all labels together.
     """
     lines = _lines(source, y_score, "roc_curve", labels)
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title, "ROC curve")
@@ -90,12 +90,12 @@ def plot_calibration_curve(
     source, y_score
         An evaluator; or arrays; or what ``calibration_curve()`` of an evaluator returned.
     label
-        Of an evaluator: which label; None takes all labels pooled.
+        Of an evaluator: which label; None takes all labels together.
     """
     what, curve = "Calibration", cast("CalibrationCurve", source)
     if not isinstance(source, CalibrationCurve):
-        what = _of(what, label)
-        curve = _read(run_of(source, y_score, ["curves"]), "calibration_curve", label)
+        run = run_of(source, y_score, ["curves"])
+        curve, what = _read(run, "calibration_curve", label), _of(what, run, label)
     ax = _unit_axes(ax, "", "fraction that is true", title, what)
     if not curve.weight.any():
         return style.no_values(ax)
@@ -132,19 +132,19 @@ def plot_thresholds(
     source, y_score
         An evaluator; or arrays; or what ``precision_recall_curve()`` of an evaluator returned.
     label
-        Of an evaluator: which label; None takes all labels pooled.
+        Of an evaluator: which label; None takes all labels together.
     beta
         Which F it is.
     """
     what, curve, best = "Thresholds", cast("PrecisionRecallCurve", source), math.nan
     if not isinstance(source, PrecisionRecallCurve):
         run, average = run_of(source, y_score, ["curves"]), "micro" if label is None else "macro"
-        what, curve = _of(what, label), _read(run, "precision_recall_curve", label)
+        curve, what = _read(run, "precision_recall_curve", label), _of(what, run, label)
         goal = f"fbeta_{average}(beta={beta!r})"
         best = (run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]).threshold
     at, sides = threshold_lines(curve, beta)
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
-    if not len(at):
+    if not np.isfinite(sides[1]).any():  # as where no label is true
         return style.no_values(ax)
     at, names = np.clip(at, -MOST, MOST), ("precision", "recall", f"F{style.short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):
@@ -162,8 +162,9 @@ def _read(run: Any, method: str, label: Label | None) -> Any:
     return getattr(run, method)(label) if label is not None else getattr(run, method)(average="micro")
 
 
-def _of(what: str, label: Label | None) -> str:
-    return f"{what} of {'all labels pooled' if label is None else named([label], 26)[0]}"
+def _of(what: str, run: Any, label: Label | None) -> str:
+    """A title, in which the label is as short as it can be among all labels."""
+    return f"{what} of {'all labels together' if label is None else named(run.labels, 26)[run.labels.index(label)]}"
 
 
 _Lines: TypeAlias = list[tuple[str, CurveLine]]  # with their names

@@ -68,10 +68,10 @@ class MetricValue:
 
     def bounds_text(self, digits: int = 4) -> str:
         """Guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
+        if self.number is not None and math.isnan(self.number):
+            return "undefined"
         if (bounds := self.bounds.get(None)) is None:
             return ""
-        if math.isnan(bounds.value):
-            return "not defined"
         if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":
             return ""
         return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, digits))

@@ -13,7 +13,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.report.label_table import LabelTable
 from streameval.report.model import PER_LABEL, Column, Kind, Report, Table, arrow, listed, rows_of, worst_first
 from streameval.report.page.markup import escaped, label_strings, table_html
-from streameval.report.page.metrics import averages_table, threshold_text
+from streameval.report.page.metrics import averages_table, threshold_kind, threshold_text
 from streameval.report.text import text_report
 from streameval.schema.labels import Label
 from streameval.schema.text import number_of, printable
@@ -28,14 +28,16 @@ _STYLE = """<style>
 .streameval table :is(th,td){padding:.15em .6em;text-align:right;font-variant-numeric:tabular-nums}
 .streameval table :is(.label,.text){text-align:left}
 .streameval tbody th{font-weight:normal}
-.streameval td.bar{min-width:7em;background:linear-gradient(90deg,#437fc159 calc(100%*var(--v)),transparent 0)}
+.streameval td.bar{min-width:7em;background:linear-gradient(90deg,#437fc159 calc(100%*var(--v)),transparent 0)
+right/7em 100% no-repeat}
 </style>"""
 
 
 def notebook_html(head: str, tables: Iterable[Table] = ()) -> str:
     """Lines, and tables of the page next to each other where there is room."""
     lines = "".join(f"<p>{escaped(printable(line))}</p>" for line in head.split("\n"))
-    return f'{_STYLE}<div class="streameval">{lines}{"".join(map(table_html, tables))}</div>'
+    drawn = "".join(map(table_html, tables)).replace("<wbr>", "")  # as there is room
+    return f'{_STYLE}<div class="streameval">{lines}{drawn}</div>'
 
 
 def report_display(report: Report) -> tuple[str, list[Table]]:
@@ -111,7 +113,8 @@ def catalogue_html(entries: Sequence[MetricInfo]) -> str:
 def choices_html(choices: Mapping[Label, Choice]) -> str:
     """Thresholds by label, the worst value first."""
     rows = [(one.value, one.threshold, one.bound) for one in choices.values()]
-    columns = listed(("value", "threshold", "bound"), ("fraction", "number", "fraction"), rows)
+    kind = threshold_kind([one.threshold for one in choices.values()])
+    columns = listed(("value", "threshold", "bound"), ("fraction", kind, "fraction"), rows)
     return notebook_html(f"Thresholds of {number_of(len(choices), 'label')}", [label_table([*choices], columns)])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,19 @@ CASES = {
     ),
     "empty": lambda path: se.Evaluator(threshold=0.5, keep=["pairs", "curves", "rankings"]).save_html(path),
     "huge": lambda path: many(10_000, 60).save_html(path),
+    "sliced": lambda path: measured().save_html(path, slices={"part one": measured(), "part two": measured()}),
     "weighted": lambda path: se.save_html({"old": weighted(0.0), "new": weighted(0.02)}, path),
 }
+
+
+def measured() -> se.Evaluator:
+    """Metrics whose names are wide, and confusions."""
+    names = ["f1_micro", "hamming_loss", "label_ranking_average_precision", "expected_calibration_error_micro"]
+    names += ["average_precision_macro", "average_precision_micro", "average_precision_weighted", "roc_auc_weighted"]
+    ev = se.Evaluator(names, labels=["category/one", "category/two"], threshold=0.5, keep=["pairs"])
+    for number in range(32):
+        ev.update({ev.labels[number % 2]}, {"category/one": number / 32, "category/two": 0.4})
+    return ev
 
 
 def weighted(wrong: float) -> se.Evaluator:
@@ -91,9 +103,13 @@ def opened(browser: Browser, files: dict[str, Path]) -> Iterator[object]:
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("width", [1280, 390, 320])
-def test_pages_open_without_an_error_and_never_scroll_sideways(opened, name: str, width: int):
+@pytest.mark.parametrize("width", [1280, 768, 420, 320])
+def test_pages_open_without_an_error_and_never_scroll_sideways_and_tables_that_do_say_so(opened, name: str, width: int):
     page = opened(name, viewport={"width": width, "height": 800}).page
+    for box in page.locator(".scroll").all():
+        scrolls = box.evaluate("box => box.scrollWidth > box.clientWidth")
+        hint = box.evaluate("box => getComputedStyle(box.querySelector('caption'), '::after').content")
+        assert scrolls == ("scrolls" in hint), box.get_attribute("aria-labelledby")
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert wide == 0
     assert page.evaluate("window.hurt") is None
@@ -292,6 +308,21 @@ def test_text_and_lines_stand_out_from_the_ground(opened, scheme: str):
 
     assert min(contrast("ink"), contrast("muted")) >= 4.5
     assert min(contrast(tone) for tone in "abcdefgh") >= 3
+
+
+def test_lines_of_a_picture_can_be_told_apart_in_grey(opened):
+    page = opened("few").page
+    dashes = """tone => {
+      const path = document.querySelector('path.line').cloneNode();
+      path.setAttribute('class', `line ${tone}`);
+      document.querySelector('svg').append(path);
+      return getComputedStyle(path).strokeDasharray;
+    }"""
+    tones: dict[str, list[float]] = {}
+    for tone in "abcdefgh":
+        tones.setdefault(page.evaluate(dashes, tone), []).append(page.evaluate(LUMINANCE, tone))
+    for alike in tones.values():
+        assert all((light + 0.05) / (dark + 0.05) > 1.3 for dark, light in pairwise(sorted(alike)))
 
 
 def test_on_paper_the_page_is_light_and_has_no_controls(opened):

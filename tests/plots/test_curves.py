@@ -39,9 +39,9 @@ def points(*columns: object) -> list:
 
 @pytest.mark.parametrize("kind", ["calibration_curve", "thresholds"])
 def test_the_title_of_a_long_label_fits(kind: str):
-    labels = [f"category/a sub category of many/label {n}" for n in range(3)]
+    labels = [f"category/a sub category of many/label {n}/with the same end" for n in range(3)]
     ax = drawn(scored(labels).plot(kind, label=labels[2]))
-    assert ax.get_title(loc="left").endswith("label 2")
+    assert "2/with" in ax.get_title(loc="left")
     assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
 
 
@@ -147,3 +147,12 @@ def test_empty_sources_are_drawn():
     for ev in (se.Evaluator(["roc_auc"]), se.Evaluator(["roc_auc"], labels=["a"])):
         for kind in ("roc_curve", "precision_recall_curve", "calibration_curve", "thresholds"):
             drawn(ev.plot(kind))
+
+
+@pytest.mark.parametrize("kind", ["roc_curve", "precision_recall_curve", "thresholds"])
+def test_where_no_label_is_true_it_says_that_there_are_no_values(kind: str):
+    ev = se.Evaluator(["roc_auc"], labels=["a"])
+    ev.update_many(np.zeros((5, 1), int), np.full((5, 1), 0.1))
+    ax = drawn(ev.plot(kind))
+    assert [text.get_text() for text in ax.texts] == ["no values"]
+    assert ax.get_legend() is None

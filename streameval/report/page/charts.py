@@ -129,17 +129,17 @@ class Chart:
         legend: str | None = None,
         points: bool = False,
         thin: bool = True,
-    ) -> None:
+    ) -> bool:
         """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points.
 
-        The legend has its name unless it says something else, or nothing.
+        Whether it has any point is returned. The legend has its name unless it says something else, or nothing.
         """
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
         across, up = self.x.at(x)[defined], self.y.at(y)[defined]
         visible = thinned(across, up) if thin else np.arange(len(across))
         first, *rest = _points(across[visible], up[visible]) or [""]
         if not first:
-            return
+            return False
         drawn = "".join("H" + point.replace(" ", "V") if steps else f"L{point}" for point in rest)
         data = f' data-name="{escaped(name)}"'
         if marks is not None:
@@ -149,6 +149,7 @@ class Chart:
             self._path(f"dots {tone}", "".join(f"M{point}h0" for point in (first, *rest)))
         if legend != "":
             self._legend.append(f'<li class="{tone}"><bdi>{escaped(name if legend is None else legend)}</bdi></li>')
+        return True
 
     def _path(self, kind: str, drawn: str, data: str = "") -> None:
         self._parts.append(f'<path class="{kind}" d="{drawn}"{data}/>')

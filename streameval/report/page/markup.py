@@ -62,6 +62,11 @@ escaped = escape  # a string for HTML, within attributes too
 as_count = partial(formatted, kind="count")  # how many, or a sum of weights
 
 
+def breakable(name: str) -> str:
+    """A string for HTML that may break after an underscore, as names of metrics do in narrow columns."""
+    return escaped(name).replace("_", "_<wbr>")
+
+
 def safe_json(value: object) -> str:
     """JSON that may stand in a script element: nothing in it can end the element or open a comment."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -76,11 +81,11 @@ def table_html(table: Table) -> str:
     for column in table.columns:
         sort = f' aria-sort="{"as" if table.rising else "des"}cending"' if column.name == table.by else ""
         note = f' title="{escaped(column.note)}"' if column.note else ""
-        heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{escaped(column.name)}</th>'
+        heads += f'<th scope="col" class="{column.kind}"{sort}{note}>{breakable(column.name)}</th>'
     cells = list(zip(*(_cells(table, place) for place in range(wide)), strict=True))
     rows = [f'<tr data-row="{row}">{"".join(cells[row])}</tr>' for row in table.order()]
     body, more = "".join(rows[: table.first]), "".join(rows[table.first :])
-    size = next((name for most, name in ((4, "small"), (5, "narrow"), (8, "medium")) if wide <= most), "wide")
+    size = "wide" if wide > 8 else "medium" if wide > 4 else ""
     return (
         f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="{table.name}-caption">'
         f'<table data-table="{table.name}"><caption id="{table.name}-caption">{escaped(table.caption)}</caption>'
@@ -105,7 +110,7 @@ def _cells(table: Table, place: int) -> Iterator[str]:
         names = [str(value) for value in column.values]
         for name, text in zip(names, cut_distinct(names, column.longest), strict=True):
             title = f' title="{escaped(name)}"' if text != name else ""
-            yield f'<{tag} class="{column.kind}"{title}><bdi>{escaped(text)}</bdi></{end}>'
+            yield f'<{tag} class="{column.kind}"{title}><bdi>{breakable(text)}</bdi></{end}>'
         return
     unless = [other.values for other in table.columns if other.name in column.unless]
     for row, value in enumerate(column.values):

@@ -24,7 +24,16 @@ from streameval.report.model import (
     rows_of,
 )
 from streameval.report.page.charts import Chart, fraction_axis, log_axis
-from streameval.report.page.markup import LONGEST, Section, as_count, escaped, formatted, label_strings, table_section
+from streameval.report.page.markup import (
+    LONGEST,
+    Section,
+    as_count,
+    breakable,
+    escaped,
+    formatted,
+    label_strings,
+    table_section,
+)
 from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, cut_distinct, json_content, number_of, printable
 
@@ -136,7 +145,7 @@ def _cards(items: Sequence[MetricValue], wide: int) -> str:
             number = f'<data class="value" value="{item.value!r}">{formatted(item.value, "fraction")}</data>'
             below = item.bounds_text()
         cards += (
-            f"<li><h3><code>{escaped(item.spec.key).replace('_', '_<wbr>')}</code></h3>{number}"
+            f"<li><h3><code>{breakable(item.spec.key)}</code></h3>{number}"
             f'<p><span aria-hidden="true">{ARROWS[item.entry.bigger_is_better]}</span> {item.entry.direction}</p>'
             f'<p class="bounds">{escaped(below)}</p><p>{item.averaged}</p></li>'
         )
@@ -159,7 +168,7 @@ def label_section(report: Report, max_labels: int) -> Section | None:
     if isinstance(threshold := report.views.config.threshold, tuple):
         values_of = dict(threshold)
         used = [values_of.get(label, math.nan) for label in report.labels]
-        columns.append(Column("threshold", _thresholds(used), used, "labels scoring at or above it are predicted"))
+        columns.append(Column("threshold", threshold_kind(used), used, "labels scoring at or above it are predicted"))
     names = label_strings(report.labels)
     if not columns or not names:
         return None
@@ -170,7 +179,9 @@ def label_section(report: Report, max_labels: int) -> Section | None:
         columns = rows_of(columns, rows)
     left = f", the {len(rows):,} most frequent of {len(names):,}" if len(rows) < len(names) else ""
     table = Table("labels", f"Outcomes of each label{left}", columns, by)
-    return table_section("Labels", table, _pictures(table) if report.has_decisions else "", row="label")
+    return table_section(
+        "Labels", table, _pictures(table, report.tables.weighted) if report.has_decisions else "", row="label"
+    )
 
 
 def _scored(report: Report) -> list[Column]:
@@ -188,12 +199,12 @@ def _scored(report: Report) -> list[Column]:
         *columns,
         Column("ROC AUC", "fraction", area, "probability that a random positive scores higher than a random negative"),
         Column("average precision", "fraction", precision, "mean over the positives of the precision at their score"),
-        Column("best threshold", _thresholds(chosen), chosen, best_for),
+        Column("best threshold", threshold_kind(chosen), chosen, best_for),
         Column("best F1", "fraction", [each.value for each in best], "F1 at the best threshold, on these examples"),
     ]
 
 
-def _thresholds(values: Sequence[float]) -> Kind:
+def threshold_kind(values: Sequence[float]) -> Kind:
     """Of probabilities all have the same digits."""
     return "fraction" if all(0 <= value <= 1 for value in values if math.isfinite(value)) else "number"
 
@@ -205,7 +216,7 @@ def _chosen(report: Report) -> list[Column]:
             for item in items if item.error is None]  # fmt: skip
 
 
-def _pictures(table: Table) -> str:
+def _pictures(table: Table, weighted: bool) -> str:
     columns: dict[str, Any] = {column.name: column.values for column in table.columns}
     f1, support = columns["F1"], columns["support"]
     errors = [fp + fn for fp, fn in zip(columns["FP"], columns["FN"], strict=True)]
@@ -215,8 +226,10 @@ def _pictures(table: Table) -> str:
         across, up = [support[row] for row in rows], [f1[row] for row in rows]
         left = table.size - len(rows)
         never = f" {number_of(left, 'label')} without true examples omitted." if left else ""
-        axis = log_axis("examples with the label", min(across), max(across))
-        of = f"F1 of {number_of(len(rows), 'label')} by how many examples have them; the table below has the numbers."
+        axis = log_axis(
+            "weight of the examples with the label" if weighted else "examples with the label", min(across), max(across)
+        )
+        of = f"F1 of {number_of(len(rows), 'label')} by their support; the table below has the numbers."
         note = f"Each dot is a label.{never}"
         picture = Chart("F1 by label frequency", of, axis, fraction_axis("F1", up), "wide", note)
         picture.dots(across, up, "labels", rows)

@@ -85,7 +85,7 @@
           const omitted = say(`${grouped(left)} more ${left === 1 ? "row" : "rows"}.`);
           const hundred = left > 100 ? [more("Show 100 more", 100)] : [];
           this.rest.replaceChildren(omitted, ...hundred, more("Show all", Infinity));
-        } else this.rest.replaceChildren(...rows.length ? [] : [say("No row fits.")]);
+        } else this.rest.replaceChildren(...rows.length ? [] : [say(this.rows.length ? "No row fits." : "None.")]);
         return rows.length;
       }
       records() {
@@ -102,6 +102,13 @@
       }
     }();
   }
+  const sized = new ResizeObserver(entries => {
+    for (const { target } of entries) {
+      const box = target.closest(".scroll");
+      box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth);
+    }
+  });
+  for (const box of document.querySelectorAll(".scroll, .scroll table")) sized.observe(box);
   document.querySelector("footer").append(button("Download as JSON", () => {
     const records = Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, table.records()]));
     download("report.json", "application/json", JSON.stringify({ ...about, ...records }, null, 1));

@@ -79,7 +79,7 @@ def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArra
         title, name = escaped(names[row]), f"<bdi>{escaped(text)}</bdi>"
         heads += f'<th scope="col" title="{title}"><span>{name}</span></th>'
         body += f'<tr><th scope="row" title="{title}">{name}</th>{"".join(cell(row, each) for each in drawn)}</tr>'
-    size = "medium" if len(drawn) > 10 else "narrow" if len(drawn) > 6 else "small"
+    size = "medium" if len(drawn) > 6 else ""
     scale = "".join(f'<span style="--v:{(number / 100) ** 0.5:.3f}">{number}</span>' for number in (0, 5, 20, 50, 100))
     return (
         f'<div class="scroll {size}" role="region" tabindex="0" aria-labelledby="matrix-caption">'

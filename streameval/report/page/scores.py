@@ -27,7 +27,7 @@ _ALL = "all labels together"
 
 
 def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
-    """ROC, precision and recall, thresholds, reliability: of all labels together, of several runs in the same pictures.
+    """ROC, precision and recall, thresholds, calibration: of all labels together, of several runs in the same pictures.
 
     Of a single run there are single labels behind, bands, bounds and the metrics.
     """
@@ -42,17 +42,21 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
         names = label_strings(tables.labels)
         labels = [(names[place], place) for place in sorted(largest_first(positives)[:_DRAWN]) if positives[place]]
         options = "".join(f'<option value="{place}">{escaped(name)}</option>' for name, place in labels)
-        few = "" if len(labels) == tables.size else f" (the {len(labels)} most frequent)"
+        frequent = f"the {len(labels)} most frequent" if len(labels) == _DRAWN else "those that are true in an example"
+        few = "" if len(labels) == tables.size else f" ({frequent})"
         choice = f'<select data-curves><option value="">{_ALL}</option>{options}</select>'
-        intro = f'{_MEANING}<p class="choice" hidden><label>Label{few} {choice}</label></p>'
+        intro = _MEANING + f'<p class="choice" hidden><label>Label{few} {choice}</label></p>' * bool(labels)
         metrics = metric_list(report, "curves", 4)
     curves = (_curves(lines, labels, roc=roc) for roc in (True, False))
-    charts = "".join([*curves, _thresholds(lines), _reliability(lines)])
+    charts = "".join([*curves, _thresholds(lines), _calibration(lines)])
     return Section("curves", "Curves", f'{intro}<div class="charts four">{charts}</div>{metrics}')
 
 
 def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
-    """The curves of all labels together, with the area under each; of a single run those of single labels behind."""
+    """The curves of all labels together, with the area under each; of a single run those of single labels behind.
+
+    Nothing where none is defined.
+    """
     read: Callable[..., Any] = roc_curve if roc else precision_recall_curve
     area, metric = ("area", "roc_auc") if roc else ("average precision", "average_precision")
     chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
@@ -67,9 +71,9 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
         bounds = item.bounds_text()
         chart.note = f"{area.capitalize()} of {_ALL} {value}{', ' * bool(bounds)}{bounds}."
         if not roc:
-            chart.note += " Dotted: predicting at random."
             positives, negatives = int(first.pooled.of(0).tp[-1]), int(first.pooled.of(0).fp[-1])
             if positives:
+                chart.note += " Dotted: predicting at random."
                 chart.guide([0, 1], [positives / (positives + negatives)] * 2)
         chart.note += " Grey: single labels." * bool(labels)
         areas = report.per_label(build_spec(metric, average=None))
@@ -77,14 +81,15 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
             line = curve_line(read(first, first.labels[place]))
             name = f"{name}, {area} {formatted(areas[place], 'fraction')}"
             chart.line(name, line.x, line.y, f"faint of{place}", steps=not roc, legend="")
+    drawn = False
     for (name, report, tables), tone in zip(runs, TONES, strict=False):
         line, number = curve_line(read(tables)), report.value(f"{metric}_micro").number
         if single and line.band is not None:
             chart.band(*line.band)
         legend = f"{name}: {area} {formatted(math.nan if number is None else number, 'fraction')}"
-        chart.line(name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
+        drawn |= chart.line(name, line.x, line.y, tone, steps=not roc, marks=line.thresholds, legend=legend)
     chart.description += f" of {_ALL}. {chart.note}"
-    return chart.html()
+    return chart.html() if drawn else ""
 
 
 def _thresholds(runs: Sequence[_Run]) -> str:
@@ -101,9 +106,10 @@ def _thresholds(runs: Sequence[_Run]) -> str:
         best = best_threshold(runs[0][2])
         value, most = formatted(best.value, "fraction"), formatted(best.bound, "fraction")
         bound = f"; no threshold exceeds {most}" if most != value else ""
+        if not math.isfinite(best.threshold):  # as where no label is true
+            return ""
         chart.note = f"Best micro F1: {value} at threshold {formatted(best.threshold)} (dotted){bound}."
-        if math.isfinite(best.threshold):
-            chart.guide([best.threshold] * 2, [0, 1])
+        chart.guide([best.threshold] * 2, [0, 1])
     tones = iter(TONES)
     for (run, _, _), (at, sides) in zip(runs, lines, strict=True):
         # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
@@ -114,7 +120,7 @@ def _thresholds(runs: Sequence[_Run]) -> str:
     return chart.html()
 
 
-def _reliability(runs: Sequence[_Run]) -> str:
+def _calibration(runs: Sequence[_Run]) -> str:
     """How often labels are true over their score; nothing where there are none, or scores are no probabilities."""
     try:
         curves = [calibration_curve(tables) for _, _, tables in runs]
@@ -123,7 +129,7 @@ def _reliability(runs: Sequence[_Run]) -> str:
     if not all(len(curve.weight) for curve in curves):
         return ""
     description = "Fraction of labels that are true, by their mean score."
-    chart = Chart("Reliability", description, unit_axis("mean score"), unit_axis("fraction that is true"))
+    chart = Chart("Calibration", description, unit_axis("mean score"), unit_axis("fraction that is true"))
     chart.guide([0, 1], [0, 1])
     for (name, _, _), bins, tone in zip(runs, curves, TONES, strict=False):
         chart.line(name, bins.mean_score, bins.frequency, tone, points=True)

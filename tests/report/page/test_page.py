@@ -276,7 +276,24 @@ def test_metrics_that_have_no_value_say_why():
     ev = fed(se.Evaluator(["log_loss_micro", "roc_auc_micro"]), [(["cat"], {"cat": -3.0})])
     text = Page(ev.to_html()).all("li")
     assert any("this needs probabilities" in part for _, part in text)
-    assert any("not defined" in part for _, part in text)
+    assert any("undefined" in part for _, part in text)
+
+
+def test_where_no_label_is_true_there_are_no_empty_pictures_and_undefined_values_say_so():
+    ev = se.Evaluator(["f1_micro(zero_division=nan)", "roc_auc_micro"], threshold=0.5)
+    ev.update_many(np.zeros((5, 3), int), np.full((5, 3), 0.1))
+    page = Page(ev.to_html())
+    assert [text.partition("Dotted")[0] for _, text in page.all("figcaption")] == ["Calibration"]
+    assert page.all("select") == []
+    assert all("undefined" in text for _, text in page.all("li") if "is better" in text and "\N{EN DASH}" in text)
+    assert sum("undefined" in text for _, text in page.all("li")) >= 2
+
+
+def test_the_picture_of_labels_names_what_it_counts():
+    for weights, words in ((None, "examples with the label"), ([0.5] * 32, "weight of the examples with the label")):
+        ev = se.Evaluator(labels=["cat"])
+        ev.update_many([["cat"]] * 32, [["cat"]] * 32, weights=weights)
+        assert words in {text for _, text in Page(ev.to_html()).all("div", **{"class": "across-title"})}
 
 
 def test_slices_have_the_metrics_of_the_whole_in_their_own_values():
@@ -635,7 +652,7 @@ def test_curves_are_drawn_with_their_areas_and_of_a_single_run_with_labels_behin
               for at, label in enumerate(ev.labels)]  # fmt: skip
     assert drawn[:3] == [*labels, ("line a", "all labels together")]
     assert [line["class"] for line, _ in page.all("path")].count("guide") == 4
-    assert [text for _, text in runs.all("figcaption")] == ["ROC", "Precision and recall", "Thresholds", "Reliability"]
+    assert [text for _, text in runs.all("figcaption")] == ["ROC", "Precision and recall", "Thresholds", "Calibration"]
     words = {
         f"{name}: {value}" for name in ("old", "new") for value in (f"area {area}", f"average precision {precision}")
     }
