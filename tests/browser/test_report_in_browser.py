@@ -310,6 +310,11 @@ def test_text_and_lines_stand_out_from_the_ground(opened, scheme: str):
     assert min(contrast(tone) for tone in "abcdefgh") >= 3
 
 
+def test_headings_break_after_underscores_so_that_a_table_of_many_metrics_fits(opened):
+    box = opened("sliced").page.locator(".scroll:has([data-table=slices])")
+    assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
 def test_lines_of_a_picture_can_be_told_apart_in_grey(opened):
     page = opened("few").page
     dashes = """tone => {

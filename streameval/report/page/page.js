@@ -49,7 +49,11 @@
         take.title = "Copy this table, for a spreadsheet";
         const said = make("span", { role: "status" });
         element.caption.append(save, take, said);
-        this.heads.forEach((head, column) => head.replaceChildren(button(head.textContent, () => this.sort(column))));
+        this.heads.forEach((head, column) => {
+          const words = (head.querySelector("button") ?? head).cloneNode(true).childNodes, sorter = button("", () => this.sort(column));
+          sorter.append(...words);
+          head.replaceChildren(sorter);
+        });
         this.filter(() => true);
       }
       sort(column) {
