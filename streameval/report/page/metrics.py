@@ -238,7 +238,8 @@ def _pictures(table: Table, weighted: bool) -> str:
         words = cut_distinct([columns["label"][rows[at]] for at in named], 24)
         picture.names([across[at] for at in named], [up[at] for at in named], words)
         chart = picture.html()
-    return f'<div class="side-by-side">{chart}{_worst(columns, errors)}</div>'
+    drawn = chart + _worst(columns, errors)
+    return drawn and f'<div class="side-by-side">{drawn}</div>'
 
 
 def _worst(columns: dict[str, Any], errors: list[float]) -> str:

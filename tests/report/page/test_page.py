@@ -284,7 +284,7 @@ def test_where_no_label_is_true_there_are_no_empty_pictures_and_undefined_values
     ev.update_many(np.zeros((5, 3), int), np.full((5, 3), 0.1))
     page = Page(ev.to_html())
     assert [text.partition("Dotted")[0] for _, text in page.all("figcaption")] == ["Calibration"]
-    assert page.all("select") == []
+    assert page.all("select") == page.all("div", **{"class": "side-by-side"}) == []
     assert all("undefined" in text for _, text in page.all("li") if "is better" in text and "\N{EN DASH}" in text)
     assert sum("undefined" in text for _, text in page.all("li")) >= 2
 
