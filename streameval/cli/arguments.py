@@ -50,7 +50,7 @@ Input of evaluate
 
 Columns of rows
 --actual -a COLUMN     True labels; repeatable, or 'true_*'. [default: the only one of y_true, labels, truth, actual]
---predicted -p COLUMN  Predicted labels, or 'pred_*'. If --scores holds lists of numbers: the labels that these score.
+--predicted -p COLUMN  Predicted labels, or 'pred_*'. With lists of numbers in --scores: their labels.
 --scores -s COLUMN     Scores of labels, or 'score_*'.
 --weight COLUMN        Weight of each row.
 --mask COLUMN          Labels whose truth is unknown.
