@@ -221,7 +221,9 @@ def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
         parse_spec(metrics)  # which refuses several names in one string
         raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
     if isinstance(metrics, Mapping) or getattr(type(metrics), "__iter__", None) is None:
-        raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}")
+        kind = metrics if isinstance(metrics, type) else type(metrics)
+        advice = f"; write [{kind.__name__}()]" if issubclass(kind, Metric) else ""
+        raise MetricError(f"metrics must be a list of names, specs or metric objects, not {quoted(metrics)}{advice}")
     return tuple(dict.fromkeys(map(_spec_of, metrics)))
 
 

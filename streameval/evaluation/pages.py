@@ -68,7 +68,8 @@ def to_html(
 
     runs: _Named = list(evaluators.items()) if isinstance(evaluators, Mapping) else [("", evaluators)]
     if not runs or not all(isinstance(name, str) for name, _ in runs):
-        raise InputError(f"evaluators must be an evaluator, or a mapping name -> evaluator, not {quoted(evaluators)}")
+        forms = "an evaluator, or a mapping name -> evaluator, whose names are strings"
+        raise InputError(f"evaluators must be {forms}, not {quoted(evaluators)}")
     if len(runs) == 1:
         name, whole = runs[0]
         if not isinstance(whole, type):

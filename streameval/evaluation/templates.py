@@ -20,8 +20,10 @@ def check_object(value: object, call: str) -> None:
     if isinstance(value, type):
         raise InputError(f"{call} an object, not the class {value.__name__}; write {value.__name__}()")
     if isinstance(value, str | list | tuple):
-        metrics = [value] if isinstance(value, str) else value
-        raise InputError(f"{call} an object that counts; write Evaluator({quoted(metrics)})")
+        metrics = quoted([value] if isinstance(value, str) else value)
+        if not all(isinstance(metric, str) for metric in value):  # whose text is no code
+            metrics = "metrics"
+        raise InputError(f"{call} an object that counts; write Evaluator({metrics})")
 
 
 def template_of(evaluator: A, name: str) -> A:

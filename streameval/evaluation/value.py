@@ -171,7 +171,8 @@ class Mergeable(Saveable):
         if not issubclass(type(other), Mergeable):  # of which nothing is asked that runs code, as guards are held
             kind, own = type(other).__name__, type(self).__name__
             each, read = f"for part in parts: total.{verb}(part)", f"total.{verb}({own}.from_bytes(data))"
-            calls = {**dict.fromkeys(("list", "tuple", "set", "dict"), each), "bytes": read}
+            calls = {**dict.fromkeys(("list", "tuple", "set"), each), "bytes": read}
+            calls["dict"] = each.replace("parts", "parts.values()")
             write = f": write {calls[kind]}" if kind in calls else ""
             raise MergeError(f"cannot {verb} an object of type {kind}; {verb} takes one {own}{write}")
         if differing := differences(self, other):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Set as AbstractSet
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,10 +42,10 @@ def checked_weights(weights: object) -> FloatArray:
     if not isinstance(weights, list | tuple):
         array = np.asarray(array_of(weights, "weights"))
         if array.ndim != 1 or array.dtype.kind not in "iufO" or np.ma.is_masked(weights):
-            shape = f"weights has shape {array.shape} and type {array.dtype}"
-            advice = ", none of them masked" * (array.ndim == 1) + "; write [weight] * n" * (not array.ndim)
-            advice += "; write np.ravel(weights)" * (array.ndim == 2 and 1 in array.shape)
-            raise InputError(f"{shape}; give a 1-D array of numbers, one per example (not per cell){advice}")
+            raise InputError(
+                f"weights has shape {array.shape} and type {array.dtype}; give a 1-D array of numbers, one per example "
+                f"(not per cell){_weights_in(weights, array)}"
+            )
         if array.dtype.kind != "O":
             with np.errstate(over="ignore"):
                 exact = array.astype(np.float64)
@@ -60,6 +60,20 @@ def checked_weights(weights: object) -> FloatArray:
         except InputError as error:
             raise InputError(f"weights[{position}]: {error}") from None
     return checked
+
+
+def _weights_in(weights: object, array: np.ndarray[Any, Any]) -> str:
+    """What to write for the weights that an object holds, which as an array is this."""
+    kind, way = array.dtype.kind, ""
+    if isinstance(weights, Mapping | Iterator):
+        way = "list(weights.values())" if isinstance(weights, Mapping) else "list(weights)"
+    elif array.ndim == 0:
+        way = "[weight] * n" * (kind in "iuf")
+    elif array.ndim == 1:
+        way = {"U": "[*map(float, weights)]", "b": "weights.astype(int)"}.get(kind, "")
+    elif array.ndim == 2 and 1 in array.shape:
+        way = "np.ravel(weights)"
+    return f"; write {way}" if way else ", none of them masked" * bool(np.ma.is_masked(weights))
 
 
 def score_value(value: Any) -> Any:
@@ -151,9 +165,9 @@ def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
         masked = f"where {number:g} is masked give {masked}" if role == TRUE else ""
         ways = {TRUE: f"where -1 is false give {y} > 0, ", PRED: f"for -1 and 1 give {y} > 0"} if number == -1 else {}
         return f": {way}{array}" if (way := ways.get(role, "") + masked) else ""
-    if number is not None and isinstance(value, int | np.integer):
+    if number is not None and number % 1 == 0:
         each = f"[row.tolist() for row in {argument.name}]" if listed else "y.tolist()"
-        other = f", where labels {labels or f'give {each}'}" * (not mapped)
+        other = f", where labels {labels or f'give {each}'}" * (not mapped and isinstance(value, int | np.integer))
         return f": where integers are counts give {y} > 0{other}{array}; leave out columns that are no labels"
     return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
 

@@ -106,16 +106,19 @@ def _checked(name: str, value: float) -> float:
     return value
 
 
+_SUCH_AS = "an objective of streameval.metrics.thresholds, such as Cost()"
+
+
 def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
     """What the thresholds of a metric are chosen for, and its average; an objective is one, and has no average."""
     if not isinstance(metric, str):
         if not callable(getattr(metric, "terms", None)):
-            kinds = "a metric or an objective such as Cost()"
+            kinds = f"a metric or {_SUCH_AS}"
             raise MetricError(f"a threshold is chosen for {kinds}, not {quoted(metric)}")
         return metric, None
     spec = parse_spec(metric)
     if spec.name not in _OBJECTIVES:
-        known = f"{', '.join(_OBJECTIVES)}, or an objective such as Cost()"
+        known = f"{', '.join(_OBJECTIVES)}, or {_SUCH_AS}"
         raise MetricError(f"no threshold is chosen for {spec.key}; choose it for {known}")
     return _OBJECTIVES[spec.name](**dict(spec.parameters)), spec.average
 

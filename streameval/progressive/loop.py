@@ -17,7 +17,7 @@ from streameval.progressive.target import Target, check_order, instant, keywords
 from streameval.progressive.trace import Trace
 from streameval.schema.text import check_choice, quoted
 
-_ADVICE = 'give predict="labels", or a model that predicts probabilities'
+_ADVICE = 'give a model that predicts probabilities, or, if none is for rankings or curves, predict="labels"'
 
 
 def _is_of_river(kind: type) -> bool:

@@ -164,7 +164,9 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     try:
         names = tuple(normalise(label) for label in labels)
     except LabelError as error:
-        raise LabelError(f"labels: {error}") from None
+        wrong, _, way = str(error).rpartition("; ")  # what it says of examples helps nobody who declares labels
+        way = "give one list of labels" if way.startswith("for lists") else way.partition(", or ")[0]
+        raise LabelError(f"labels: {wrong}; {way}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
     if len(set(keys_of(names))) < len(names):

@@ -48,8 +48,8 @@ def normalise(label: object) -> Label:
         raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"a label must be a str or an int, not {quoted(label)}; leave it out")
-    ways = {"bytes": "decode it", "list": "for lists of many examples use update_many"}
-    way = ways.get(type(label).__name__, "convert it")
+    way = "for lists of many examples use update_many" if isinstance(label, list) else "convert it"
+    way = "decode it" if isinstance(label, bytes) else way
     raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); {way}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Generic, TypeAlias
 
 import numpy as np
@@ -80,7 +80,9 @@ def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tup
     combinations = tuple(_names_of(combination, "a combination of cross") for combination in cross)
     for combination in combinations:
         if len(combination) < 2 or not set(combination) <= set(by):
-            raise InputError(f"cross combines two or more of the names of by={quoted(by)}, not {quoted(combination)}")
+            named = f"cross combines two or more of the names of by={quoted(by)}, not {quoted(combination)}"
+            one = tuple(chain.from_iterable(combinations))
+            raise InputError(f"{named}{f'; write cross=[{quoted(one)}]' * (len(one) == len(combinations) > 1)}")
     if len(set(map(frozenset, combinations))) < len(combinations):
         raise InputError(f"cross names a combination twice: {quoted(combinations)}")
     return combinations

@@ -188,8 +188,8 @@ class _Recent(Window[A]):
 
     def unmerge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: examples evicted during a merge cannot be restored."""
-        gone = "examples that were evicted when the two were merged are gone"
-        raise MergeError(f"cannot unmerge: {gone}; merge the windows that should stay instead")
+        gone = "examples that were evicted are gone"
+        raise MergeError(f"cannot unmerge: {gone}; merge the windows that should stay, or their snapshots, instead")
 
     def _current(self) -> A:
         return self._now[1]
@@ -259,8 +259,10 @@ class Rolling(_Recent[A]):
         """Maximum number of examples in the window."""
         return self._size
 
-    def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
+    def merge(self, other: Self) -> NoReturn:
         """Not supported, raises `MergeError`: two streams have no common order."""
+        if type(other) is not type(self):
+            self._check_compatible(other)
         raise MergeError(
             "cannot merge: Rolling windows have no common order, so the last examples of both are unknown; merge their "
             "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"

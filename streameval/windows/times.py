@@ -249,7 +249,10 @@ def agreed(aware: bool | None, so_far: bool | None) -> None:
 def whole(value: object, name: str, low: int = 1) -> int:
     """A number of examples or windows."""
     if number_or_none(value) is None or not isinstance(value, int | np.integer):
-        raise InputError(f"{name} must be an integer, not {quoted(value)}")
+        advice = "; for a time use TimeRolling, or period= of Tumbling" * (
+            name == "size" and isinstance(value, timedelta)
+        )
+        raise InputError(f"{name} must be an integer, not {quoted(value)}{advice}")
     if not low <= value < 2**62:
         raise InputError(f"{name} must be at least {low} and below 2**62, not {quoted(value)}")
     return int(value)

@@ -316,7 +316,7 @@ SWAPPED = pd.DataFrame({"b": [0.2], "a": [0.8]})
         (lambda: apply_thresholds([[0.5]], {"a": 0.5}), "no value for label 0"),
         (lambda: apply_thresholds([[0.5]], {"a": 0.5}, labels=["a", "b"]), "each of the 1 columns, not 2 labels"),
         (lambda: apply_thresholds([[0.5]], ["x"]), "must be a number or one number per label, not 'x'"),
-        (lambda: se.Evaluator(["roc_auc"]).best_threshold(3), r"a metric or an objective such as Cost\(\), not 3"),
+        (lambda: se.Evaluator(["roc_auc"]).best_threshold(3), r"an objective of .*, such as Cost\(\), not 3"),
         (lambda: se.Evaluator(["roc_auc"]).best_threshold("mcc"), "no threshold is chosen for mcc_macro; choose it"),
         (lambda: apply_thresholds([[0.5]], {"a": 0.5}, labels=["b"]), "no value for label 'b'"),
         (lambda: rcut([[0.5]], -1), "k must be"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ class Mistake(NamedTuple):
 
     def call(self) -> Any:
         """Make the call."""
-        names = {"se": se, "np": np, "pd": pd, "collections": collections, "Y": ROWS, "S": SCORES, "names": NAMES}
+        names = {"se": se, "np": np, "pd": pd, "collections": collections, "datetime": datetime}
+        names |= {"Y": ROWS, "S": SCORES, "names": NAMES}
         return eval(self.code, names)  # noqa: S307  # of the table below
 
     def message(self) -> str:
@@ -144,6 +146,42 @@ MISTAKES = [
     Mistake(
         "One weight for all", "se.score(Y, Y, weights=2.0)", ("shape ()", "one per example (not per cell); write [")
     ),
+    Mistake(
+        "Weights by example, in a dictionary",
+        "se.score(Y, Y, weights={0: 1, 1: 2, 2: 3})",
+        ("weights has shape ()", "write list(weights.values())"),
+    ),
+    Mistake(
+        "Weights that are strings",
+        'se.score(Y, Y, weights=np.array(["1", "2", "3"]))',
+        ("type <U1", "write [*map(float, weights)]"),
+    ),
+    Mistake("A class in place of a list of metrics", "se.Evaluator(se.F1)", ("must be a list", "write [F1()]")),
+    Mistake(
+        "Lists of labels that are declared",
+        "se.Evaluator(labels=names)",
+        ("labels: a label must be", "(['cat', 'dog']); give one list of labels"),
+    ),
+    Mistake(
+        "A combination of slices that is not in a list",
+        'se.Sliced(se.Evaluator(), by=["a", "b"], cross=["a", "b"])',
+        ("cross combines two or more", "write cross=[('a', 'b')]"),
+    ),
+    Mistake(
+        "A window over a time that counts examples",
+        "se.Rolling(se.F1(), datetime.timedelta(1))",
+        ("size must be an integer", "for a time use TimeRolling"),
+    ),
+    Mistake(
+        "Metrics in a list where one object counts",
+        "se.Trace([se.F1(), se.Recall()])",
+        ("an object that counts", "write Evaluator(metrics)"),
+    ),
+    Mistake(
+        "A threshold for what has none",
+        'se.Evaluator([], keep=["curves"]).best_threshold("subset_accuracy")',
+        ("an objective of streameval.metrics.thresholds, such as Cost()",),
+    ),
     Mistake("`average=` of scikit-learn", 'se.Evaluator(average="macro")', ("average", "f1_macro")),
     Mistake(
         "`target_names=` of scikit-learn",
@@ -159,6 +197,11 @@ MISTAKES = [
         "A list of states to merge",
         "se.Evaluator().merge([se.Evaluator()])",
         ("cannot merge an object of type list", "for part in parts: total.merge(part)"),
+    ),
+    Mistake(
+        "States to merge, in a dictionary",
+        'se.Evaluator().merge({"a": se.Evaluator()})',
+        ("cannot merge an object of type dict", "for part in parts.values(): total.merge(part)"),
     ),
     Mistake(
         "A slice by its name",

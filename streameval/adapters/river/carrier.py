@@ -44,6 +44,7 @@ class RiverMetric(MultiLabelMetric):
         if not isinstance(read_as, MetricSpec | Metric | Evaluator | Window):
             wanted = "a metric must be a name, a spec, a metric, an Evaluator or a window"
             advice = "; write RiverMetric(Evaluator([...]))" if isinstance(read_as, list | tuple) else ""
+            advice = f"; write RiverMetric({read_as.__name__}())" if isinstance(read_as, type) else advice
             raise MetricError(f"{wanted}, not {quoted(metric)}{advice}")
         whole = metric_of(read_as) if isinstance(read_as, MetricSpec) else read_as
         self.metric: Metric | Evaluator | Window[Any] = whole
