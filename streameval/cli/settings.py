@@ -61,7 +61,7 @@ def forget_output() -> None:
 
 
 _PHRASES = {
-    r"np\.array\(\[\*rows?\], int\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
+    r"np\.\w+\([^)]*\) or (?=rows=)|(?<=for labels )sets or (?=rows=)": "",
     r"\braise label_limit, or declare.*": "name a state with a higher limit, or with none, first",
     r"construct with threshold=0\.5": "evaluate, or show the state, with --threshold 0.5",
     r"\bconstruct with (?=(labels|unknown|threshold)=)": "give ",

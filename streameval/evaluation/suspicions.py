@@ -85,7 +85,7 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
     if config.labels is None and config.rows is None and len(names) == 2 and {*names} in ({0, 1}, {"0", "1"}):
         keys = decisions.by_example(None)[0]
         if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
-            advice = "for indicators give np.array([*rows], int) or rows='indicator'"
+            advice = "for indicators give np.asarray(rows, int) or rows='indicator'"
             single = "every list in y_true and y_pred has one member, and all are 0 or 1"
             yield "single", f"{single}; {advice}, for labels sets or rows='labels'"
     if config.unknown == "ignore":

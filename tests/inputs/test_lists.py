@@ -156,7 +156,7 @@ def test_it_is_refused_before_labels_are_looked_up(options: dict[str, Any]):
 
 def test_the_message_says_where_and_both_ways_out_are_open():
     rows, pred = [[3], [1, 0, 1], [0, 1, 1]], [[3], [0], [1]]
-    message = r"y_true\[1\] is \[1, 0, 1\], which may be indicators or the labels 0 and 1; for indicators give np.array"
+    message = r"y_true\[1\] is \[1, 0, 1\], which may be indicators or the labels 0 and 1; for indicators give np.asar"
     with pytest.raises(se.InputError, match=message):
         counted(rows, pred)
     with pytest.raises(se.InputError, match=r"^y_pred is \[1, 0, 1\], "):

@@ -214,15 +214,13 @@ LABEL_FORMS = [
         many=True,
     ),
     _either("list of 0 and 1", lambda row: ints(row).tolist()),
-    _either(
-        "list of the strings 0 and 1", lambda row: [str(cell) for cell in ints(row)], r"np.array\(\[\*rows?\], int\)"
-    ),
+    _either("list of the strings 0 and 1", lambda row: [str(cell) for cell in ints(row)], r"np.asarray\(rows?, int\)"),
     _either("list of -1 and 1", lambda row: (2 * ints(row) - 1).tolist()),
     _either("tuple with names of 0 and 1", fields, r"_asdict\(\)"),
     _either(
         "array of the strings 0 and 1",
         lambda row: np.array([str(cell) for cell in ints(row)]),
-        r"np.array\(\[\*rows?\], int\)",
+        r"np.asarray\(rows?, int\)",
     ),
     _either("Arrow list of 0 and 1", lambda rows: pa.array(ints(rows).tolist()), many=True),
     _either(
