@@ -22,8 +22,6 @@ cdef class Counts(Counting):
     cdef int following
     # So many examples are counted by `count_example`, at most.
     cdef public int64_t most
-    # How many slots of the example counted last are in `touched`.
-    cdef Py_ssize_t landed
 
     cdef bint start(self)
     cdef bint weighted(self) noexcept

@@ -177,7 +177,6 @@ cdef class Counts(Counting):
             return 0 if done else REFUSED
         check_memory(se_sums_reserve(&self.counted.rows, 1))
         se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
-        self.landed = slots
         return 0
 
     def count_examples(self, dict columns, Py_ssize_t fixed, y_true, y_pred, object threshold):

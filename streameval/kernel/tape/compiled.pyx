@@ -125,28 +125,17 @@ cdef class Tape:
         self, Counts counts, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold,
         Py_ssize_t size, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
-        cdef Appended one
-        cdef Py_ssize_t width = max(counts.width, len(columns))
-        cdef int code = -1
-        if self.weighted or width > 0x7FFFFFFF // 10 or stamp < self.earliest:
+        cdef int code = OTHER
+        if self.weighted or max(counts.width, len(columns)) > 0x7FFFFFFF // 10 or stamp < self.earliest:
             return OTHER
         if (self.timed and not (self.live() and stamp >= self.newest())) or not counts.start():
             return OTHER
         try:
-            if counts.following:
-                size = self.late(size - 1, limit)
-                code = self.slide_scored(counts, columns, fixed, y_true, y_pred, threshold, 1, &stamp, size)
-                return code
-            describe(&one, width, 1.0, stamp)
-            self.reserve(&one)
-            code = counts.count_one(columns, fixed, y_true, y_pred, threshold, 1)
-        finally:
-            counts.root.guard.stop(code == 0)
-        if code:
+            size = self.late(size - 1, limit)
+            code = self.slide_rows(counts, columns, fixed, y_true, y_pred, threshold, 1, &stamp, size)
             return code
-        self.append_placed(counts, counts.landed, stamp)
-        self.take_back(counts, self.late(size, limit))
-        return DONE
+        finally:
+            counts.root.guard.stop(code == DONE)
 
     cdef void append_placed(self, Counts counts, Py_ssize_t size, int64_t stamp) noexcept:
         """Add the example whose slots were placed last; there is room."""
@@ -165,11 +154,11 @@ cdef class Tape:
             self.held[part].last += self.written[part]
         self.held[SLOT].last += size
 
-    cdef int slide_scored(
+    cdef int slide_rows(
         self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions,
         const int64_t* stamps, Py_ssize_t oldest,
     ) except -1:
-        """The same of an example or a few rows where tables of scores follow, in all or in none; the guard is held."""
+        """The same of an example or, where tables of scores follow, of a few rows, in all or in none; the guard is held."""
         cdef Appended one
         cdef se_rows binary
         cdef se_score_rows row
@@ -179,22 +168,27 @@ cdef class Tape:
         cdef Py_ssize_t slots, scored
         cdef int at, prepared = 0
         row.fixed, row.mask = fixed, NULL
-        if oldest > FEW:
-            return OTHER
         try:
-            if not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared):
+            if not counts.following:
+                counts.begin(columns, threshold)
+                row.rows, slots = 1, counts.placed(columns, fixed, y_true, y_pred, totals)
+                if slots < 0 or counts.counted.examples >= counts.most:
+                    return OTHER
+            elif oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared):
                 return OTHER
-            slots = counts.read_scored(columns, y_true, y_pred, threshold, dimensions, &row, &binary, totals)
-            if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
-                return OTHER
-            scored = row.width
-            while row.ranked != NULL and scored and not row.ranked[scored - 1]:
-                scored -= 1
+            else:
+                slots = counts.read_scored(columns, y_true, y_pred, threshold, dimensions, &row, &binary, totals)
+                if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
+                    return OTHER
             describe(&one, slots if row.rows == 1 else row.rows * row.width, 1.0, 0)
             for at in range(SLOT):
                 one.count[at] = row.rows
-            one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, row.rows * scored, row.rows * scored
-            one.size = 4 if row.single or are_narrow(<const double*>row.scores, row.rows * scored) else 8
+            if counts.following:
+                scored = row.width
+                while row.ranked != NULL and scored and not row.ranked[scored - 1]:
+                    scored -= 1
+                one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, row.rows * scored, row.rows * scored
+                one.size = 4 if row.single or are_narrow(<const double*>row.scores, row.rows * scored) else 8
             self.reserve(&one)
             if row.rows > 1:
                 counts.count_rows(&binary, NULL, fixed, counts.counted.cell)
@@ -206,7 +200,8 @@ cdef class Tape:
                     true = binary.true_ + at * row.width
                     slots = se_slots(true, true + row.rows * row.width, row.width, fixed, counts.touched, totals)
                 self.append_placed(counts, slots, stamps[at] if self.timed else 0)
-                self.append_scores(&row, at, scored)
+                if counts.following:
+                    self.append_scores(&row, at, scored)
             self.take_back(counts, oldest)
             for at in range(prepared):
                 se_commit(&part[at])
@@ -288,7 +283,7 @@ cdef class Tape:
         try:
             if counts.following:
                 examples = self.late(size - examples, limit)
-                code = self.slide_scored(
+                code = self.slide_rows(
                     counts, columns, fixed, y_true, y_pred, threshold, 2, <const int64_t*>data.items[STAMP], examples
                 )
                 done = code == DONE
