@@ -23,14 +23,15 @@ typedef struct {
     const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
 } se_rows;
 
-/* Scores to be compared with one bound per column; they take the place of `pred`. */
+/* Scores to be compared with bounds of columns; they take the place of `pred`. */
 typedef struct {
-    const void *at, *bounds; /* of float if `narrow`, else of double; NULL where `bound` is that of all columns */
-    double bound;
-    ptrdiff_t stride;
+    const void *at;       /* of float if `narrow`, else of double */
+    const double *bounds; /* of each column, `by` apart */
+    ptrdiff_t stride, by;
     int narrow;
-    int finite;     /* set to 0 if a score is not */
-    ptrdiff_t tile; /* how many rows stand close together, with bounds for each of them; se_dense sets it */
+    int finite;           /* set to 0 if a score is not */
+    const void *tiled;    /* bounds of the type of scores for `tile` rows, which stand close together; se_dense sets it */
+    ptrdiff_t tile;
 } se_scores;
 
 /* 0 and 1 as bytes, where bit BIT tells them apart; whether there is anything else, such as -0.0. */

@@ -18,9 +18,8 @@ cdef extern from "decisions/cells.h" nogil:
         se_cells* pred_cells
     ctypedef struct se_scores:
         const void* at
-        const void* bounds
-        double bound
-        ptrdiff_t stride
+        const double* bounds
+        ptrdiff_t stride, by
         int narrow, finite
     int SE_FLOAT, SE_DOUBLE
     int se_plain_narrow_cells(const se_cells*, ptrdiff_t, ptrdiff_t, ptrdiff_t, uint8_t*)

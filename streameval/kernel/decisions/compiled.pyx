@@ -8,9 +8,8 @@ from cpython.dict cimport PyDict_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
-from libc.math cimport INFINITY, nextafterf
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 
 from streameval.kernel.commit.compiled cimport Cell, Guard
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores, se_slots
@@ -257,7 +256,7 @@ cdef class Counts(Counting):
         cdef se_scores* compared = NULL
         cdef se_cells true, pred, masked
         cdef Counts into
-        cdef bytearray narrow  # alive as long as scores are compared with it
+        cdef double bound
         code = OTHER
         if self.following:
             return OTHER if mask is not None else self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
@@ -282,10 +281,8 @@ cdef class Counts(Counting):
         elif pred.kind in (SE_FLOAT, SE_DOUBLE) and pred.step == cnp.PyArray_ITEMSIZE(y_pred):
             rows.pred, rows.pred_cells = NULL, NULL
             scores.at, scores.stride, scores.narrow, scores.finite = pred.at, pred.row, pred.kind == SE_FLOAT, True
-            scores.bounds, scores.bound, compared = NULL, self.bound, &scores
-            if self.by:
-                narrow = narrowed(self.bounds, rows.columns if scores.narrow else 0)
-                scores.bounds = PyByteArray_AS_STRING(narrow) if scores.narrow else <const char*>self.bounds
+            bound = self.bound  # a copy, as another thread may count here while these are read
+            scores.bounds, scores.by, compared = self.bounds if self.by else &bound, self.by, &scores
         else:
             return OTHER
         if rows.rows > FEW_ROWS or rows.rows * rows.columns > FEW_CELLS:
@@ -350,20 +347,6 @@ cdef class Counts(Counting):
 cdef bint have_same_forms(notes, theirs) except -1:
     """Whether two objects remember the same of the forms of their labels, and are sure of it."""
     return notes is theirs or not (notes is None or theirs is None or notes.cell.value != theirs.cell.value or notes.cell.value.unsure)
-
-
-cdef bytearray narrowed(const double* bounds, Py_ssize_t columns):
-    """For each bound the smallest float that is not below it, which decides alike for scores of this type."""
-    cdef bytearray made = bytearray()
-    cdef Py_ssize_t column
-    cdef float* to
-    PyByteArray_Resize(made, columns * sizeof(float))
-    to = <float*>PyByteArray_AS_STRING(made)
-    for column in range(columns):
-        to[column] = <float>bounds[column]
-        if <double>to[column] < bounds[column]:
-            to[column] = nextafterf(to[column], INFINITY)
-    return made
 
 
 cdef void bytes_of(se_cells* cells, const uint8_t** at, ptrdiff_t* stride, se_cells** rest) noexcept:

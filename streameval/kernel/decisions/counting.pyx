@@ -140,7 +140,8 @@ cdef class Counting(Placing):
         read_rows(&rows, true, None, masked)
         compared.narrow, compared.finite = scores.dtype == np.float32, True
         compared.at, compared.stride = cnp.PyArray_DATA(scores), cnp.PyArray_STRIDE(scores, 0)
-        compared.bounds, compared.bound = cnp.PyArray_DATA(bounds), 0
+        bounds = np.ascontiguousarray(bounds, np.float64)
+        compared.bounds, compared.by = <const double*>cnp.PyArray_DATA(bounds), 1
         return self.count_columns(&rows, &compared, columns, fixed), bool(compared.finite)
 
     def count_bits(self, columns, Py_ssize_t fixed, true, pred):

@@ -24,7 +24,7 @@ typedef struct {
 #define SE_DECIDE(NAME, TYPE)                                                                                         \
     SE_WITHIN int NAME(                                                                                               \
         const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *__restrict to) {        \
-        const TYPE *__restrict bounds = (const TYPE *)scores->bounds;                                                 \
+        const TYPE *__restrict bounds = (const TYPE *)scores->tiled;                                                  \
         int finite = 1;                                                                                               \
         for (ptrdiff_t r = 0; r < rows; r += scores->tile) {                                                          \
             const char *row = (const char *)scores->at + (start + r) * scores->stride; /* of any alignment */         \
@@ -461,17 +461,19 @@ static int se_count_blocks(
 static void *se_tile(se_scores *scores, ptrdiff_t columns) {
     const ptrdiff_t size = columns * (scores->narrow ? 4 : 8);
     scores->tile = scores->stride == size && columns < 1024 ? 1024 / columns : 1;
-    char *bounds = (char *)malloc((size_t)(scores->tile * size));
+    const ptrdiff_t all = scores->tile * size;
+    char *bounds = (char *)malloc((size_t)all);
     if (!bounds) return NULL;
-    float above = (float)scores->bound; /* decides alike: the smallest that is not below */
-    if ((double)above < scores->bound) above = nextafterf(above, INFINITY);
-    for (ptrdiff_t i = 0; !scores->bounds && i < scores->tile * columns; i++) {
-        if (scores->narrow) ((float *)bounds)[i] = above;
-        else ((double *)bounds)[i] = scores->bound;
+    for (ptrdiff_t j = 0; j < columns; j++) {
+        const double bound = scores->bounds[scores->by * j];
+        float above = (float)bound; /* decides alike: the smallest that is not below */
+        if ((double)above < bound) above = nextafterf(above, INFINITY);
+        if (scores->narrow) ((float *)bounds)[j] = above;
+        else ((double *)bounds)[j] = bound;
     }
-    for (ptrdiff_t row = 0; scores->bounds && row < scores->tile; row++)
-        memcpy(bounds + row * size, scores->bounds, (size_t)size);
-    scores->bounds = bounds;
+    for (ptrdiff_t done = size; done < all; done *= 2)
+        memcpy(bounds + done, bounds, (size_t)(all - done < done ? all - done : done));
+    scores->tiled = bounds;
     return bounds;
 }
 
