@@ -76,7 +76,7 @@ def read_many(
     check_choice("null", null, NULLS)
     arguments = [Argument(role, reader, frames, many, null) for role, _ in zip(NAMES, values, strict=False)]
     for argument, (value, _) in zip(arguments, values, strict=True):
-        argument.listed = isinstance(value, list | tuple)
+        argument.listed = not hasattr(value, "dtype")
     start_samples(arguments, (y_true, y_pred))
     if {form for _, form in values[:2]} <= {"frame", "series"}:
         check_row_keys(y_true, y_pred, reader.notes)
