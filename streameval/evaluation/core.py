@@ -222,12 +222,14 @@ class Core:
         known = len(self.labels)
         try:
             forms = [] if reader is None else reader.confirm()
-            return self.states.prepare_merge(states) + forms
+            parts = self.states.prepare_merge(states) + forms
         except BaseException:
             if unused := len(self.labels) - known:
                 self.until_compaction -= unused
                 notes_of(self.labels.guard).change(unsure=True)
             raise
+        self._set_thresholds()
+        return parts
 
     def merge(self, states: StateSet, reader: Reader | None = None) -> None:
         """Add it; the guard is held."""

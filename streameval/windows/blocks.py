@@ -233,7 +233,7 @@ class Blocks(Window[A]):
                 changes += core_of(blocks[number]).prepare_merge(added)
             elif number >= newest - self._history:
                 blocks[number] = self._owned()
-                core_of(blocks[number]).states.merge(added)
+                core_of(blocks[number]).merge(added)
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
         self._become(WindowState(newest, blocks, aware, latest), changes)
 

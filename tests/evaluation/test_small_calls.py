@@ -160,6 +160,20 @@ def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[s
 
 
 @compiled_only
+@pytest.mark.parametrize("build", [lambda ev: se.Rolling(ev, 99), lambda ev: se.Tumbling(ev, size=99), lambda ev: ev])
+@pytest.mark.parametrize("threshold", [0.5, BY_LABEL], ids=["one", "by label"])
+def test_windows_know_the_thresholds_of_labels_that_only_batches_mention(
+    build: Any, threshold: Any, slow_calls: list[str]
+):
+    counts = build(se.Evaluator(["f1_micro"], threshold=threshold))
+    for _ in range(2):
+        counts.update_many(np.eye(20, dtype=np.int64), np.eye(20, dtype=np.float32))
+    slow_calls.clear()
+    counts.update_many(np.eye(20, dtype=np.int64), np.eye(20, dtype=np.float32))
+    assert slow_calls == []
+
+
+@compiled_only
 @pytest.mark.parametrize("kind", ["f4", "f8"])
 @pytest.mark.parametrize("threshold", [0.5, BY_LABEL], ids=["one", "by label"])
 def test_rows_of_scores_are_counted_in_all_states_by_one_call(
