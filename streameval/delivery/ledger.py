@@ -119,10 +119,8 @@ class Ledger(Mergeable, Generic[StateT]):
         share only some of their shards; `MergeError` if their configurations differ. Nothing has changed then.
         """
         if type(other) is not type(self):
-            if isinstance(other, list | tuple):
-                raise MergeError(
-                    "cannot merge a list; merge takes one Ledger: write for part in parts: total.merge(part)"
-                )
+            if type(other).__name__ in ("list", "tuple"):
+                self._check_compatible(other)
             differing = f"a Ledger and {type(other).__name__} differ"
             raise MergeError(f"cannot merge: {differing}; put(shard, sequence, evaluator) takes a single state")
         if other._template is None:
