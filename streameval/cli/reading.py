@@ -77,7 +77,7 @@ def _stdin() -> Any:
 
 @lru_cache(maxsize=1)  # what it has read ahead
 def _interruptible(stream: Any) -> io.BufferedReader:
-    stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # of text alone
+    stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # which has only text
     return io.BufferedReader(_Interruptible(getattr(stream, "raw", stream)))
 
 

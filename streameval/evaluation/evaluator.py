@@ -136,7 +136,7 @@ class Evaluator(Accumulator):
 
     @answers
     def report(self, *, digits: int = 4, max_labels: int = 60) -> str:
-        """A table of all labels and averages, then the chosen metrics; without binary predictions, the metrics alone.
+        """A table of all labels and averages, then the chosen metrics; without binary predictions, only the metrics.
 
         Values have ``digits`` decimals. At most ``max_labels`` labels have a line, those with the largest support.
         """

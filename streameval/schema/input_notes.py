@@ -1,4 +1,4 @@
-"""What an object notes of its input beside its counts: in no bytes, no equality and no merge check."""
+"""What an object notes of its input besides its counts: in no bytes, no equality and no merge check."""
 
 from __future__ import annotations
 

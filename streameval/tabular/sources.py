@@ -209,7 +209,7 @@ def _intact(file: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        why = " ".join(str(error).split()).rpartition(": ")[2].partition(". ")[0]  # what Arrow found in the file
+        why = " ".join(str(error).split()).rpartition(": ")[2].partition(". ")[0]  # what Arrow says of the file
         raise InputError(f"{file} cannot be read: {why}; it may be damaged or incomplete") from None
 
 
