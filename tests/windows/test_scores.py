@@ -21,6 +21,8 @@ from river import linear_model, multioutput
 from scipy import sparse
 
 import streameval as se
+from streameval.kernel.backend import BACKEND
+from streameval.kernel.types import DONE, OTHER
 from tests.states.test_state_set import LABELS, LEVELS, METRICS, PROPENSITIES, readings
 from tests.support.effort import cases, crossed, spread
 from tests.support.interruptions import Interrupted, attempted, interrupted
@@ -276,6 +278,20 @@ def test_scores_take_four_bytes_until_one_needs_eight():
     again = se.Rolling(se.Evaluator(["ndcg"], keep=["curves"]), 3)
     again.update_many([{"a"}] * 3, [{"a": np.float32(0.5), "b": 0}] * 3)
     assert again.to_bytes() == window.to_bytes()
+
+
+@pytest.mark.skipif(BACKEND != "compiled", reason="numpy has no such call")
+@pytest.mark.parametrize(("labels", "code"), [(10, DONE), (70_000, OTHER)])
+def test_one_call_of_the_kernel_takes_no_example_back_that_lets_other_threads_run(labels: int, code: int):
+    """They would place examples in the memory from which its scores are read."""
+    window = se.Rolling(se.Evaluator(["ranking_loss"]), 2)
+    for _ in range(30):  # which are noted
+        window.update({0}, {0: 0.5})
+    for scores in (dict.fromkeys(range(labels), 0.5), {0: 0.5}):
+        window.update({0}, scores)
+    history, _, core = window._now
+    names = core.labels.known, core.labels.fixed
+    assert history.tape.slide(history.counts, *names, {0}, {0: 0.5}, core.threshold, 2) == code
 
 
 # -- Tumbling and Fading ----------------------------------------------------------------------------------------------

@@ -123,11 +123,13 @@ cdef class Counts(Counting):
             slots = self.read_mapping(columns, y_true, y_pred, threshold, rows, totals)
         else:
             slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary, totals)
-        return -1 if slots < 0 or rows.width > FEW_CELLS or rows.rows > self.most - self.counted.examples else slots
+        return -1 if slots < 0 or rows.rows > self.most - self.counted.examples else slots
 
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
         """Prepare rows in the tables that follow, behind so many parts; False if they are not handled."""
         cdef int at
+        if rows.width > FEW_CELLS:  # of so many the tables let other threads run, which may place examples here
+            return False
         for at in range(self.following):
             if self.follower[at].prepare(self.follower[at].table, rows, by, known, &part[prepared[0]]):
                 return False

@@ -196,7 +196,7 @@ cdef class Placing:
         if not side(self, columns, fixed, y_true, 1, &count):
             return None
         for at in range(count):
-            if self.touched[at] >= cnp.PyArray_DIM(y_pred, 0):
+            if self.touched[at] >= cnp.PyArray_DIM(bits, 0):
                 return None
             to[self.touched[at]] = self.mark[self.touched[at]] & 1
         return bits
@@ -311,7 +311,7 @@ cdef class Placing:
                 return None
             self.begin(columns, threshold)  # again, since a finaliser may have made labels
             slots = se_slots(
-                <uint8_t*>cnp.PyArray_DATA(rows[0]), <uint8_t*>cnp.PyArray_DATA(rows[1]), cnp.PyArray_DIM(y_pred, 0),
+                <uint8_t*>cnp.PyArray_DATA(rows[0]), <uint8_t*>cnp.PyArray_DATA(rows[1]), cnp.PyArray_DIM(rows[0], 1),
                 fixed, self.touched, totals)
             return self.slots_of(slots), (totals[0], totals[1], totals[2], 0), *rows
         row.fixed = fixed
