@@ -188,7 +188,7 @@ def metric_classes() -> str:
     lines = [
         "# Metric classes",
         "",
-        "One class for each entry of the [catalogue](../metrics.md). They all have what a",
+        "One class for each entry of the [catalogue](../metrics.md), with the methods of a",
         "[`Metric`](evaluators.md#streameval.evaluation.metric.Metric): `update`, `update_many`, `revert`, `merge`,",
         "`get` and so on.",
     ]
@@ -326,12 +326,24 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             lambda row: f"{row[1]}[`{row[2]}`](reference/metric-classes.md#{slug(row[2])})", markdown
         )
     uri = page.file.src_uri
+    page.meta["search"] = {"boost": 0.3 if uri.startswith(("reference/", "changelog")) else 1}  # guides first
     if uri == "engines.md":
         markdown = markdown.replace("\n\n## ", f"\n\n{engine_list()}\n\n## ", 1)
     source = DOCS / uri if (DOCS / uri).exists() else ROOT / uri
     if uri in project_pages():
         source = ROOT / f"{Path(uri).stem.upper()}.md"
     return for_site(markdown, uri, source)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Code that is short is not broken after a hyphen; names in the table of metrics are broken between words."""
+    del config, files
+    if page.file.src_uri == "metrics.md":
+        parts = re.compile(r"<code>(\w+)</code>")
+        html = parts.sub(
+            lambda name: f'<code class="parts">{re.sub("(?<=_)|(?<=[a-z])(?=[A-Z])", "<wbr>", name[1])}</code>', html
+        )
+    return re.sub(r"<code>([^<]{1,40})</code>", r'<code class="short">\1</code>', html)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
