@@ -111,6 +111,9 @@ class MarginLoss(_LikeOneError): """Mean number of ranks from the best false lab
 class LabelRankingAveragePrecision(_Number):
     """Mean, over true labels, of the fraction of labels ranked at least as high that are true."""
     def __init__(self, *, tied: Literal["worst", "best"] = 'worst', **options: Unpack[_OfHits]) -> None: ...
+class LabelWeightedLRAP(Metric):
+    """Mean precision at the rank of a label, over the examples in which it is true."""
+    def __init__(self, **options: Unpack[_OfRankings]) -> None: ...
 class _LikePrecisionAt(_Number):
     def __init__(self, *, k: int = 5, divisor: Literal["k", "ranked"] = 'k', **options: Unpack[_OfRanks]) -> None: ...
 class PrecisionAt(_LikePrecisionAt): """Fraction of the top k labels that are true."""
@@ -208,7 +211,7 @@ _PerLabelName: TypeAlias = Literal["precision_per_label", "recall_per_label", "f
     "fpr_per_label", "fnr_per_label", "fdr_per_label", "for_per_label", "balanced_accuracy_per_label", "mcc_per_label",
     "cohen_kappa_per_label", "informedness_per_label", "markedness_per_label", "prevalence_per_label",
     "predicted_prevalence_per_label", "g_mean_per_label", "fowlkes_mallows_per_label", "harmonic_accuracy_per_label",
-    "alpha_evaluation_per_label", "hamming_loss_per_label", "irlbl_per_label", "roc_auc_per_label",
+    "alpha_evaluation_per_label", "hamming_loss_per_label", "irlbl_per_label", "lwlrap_per_label", "roc_auc_per_label",
     "average_precision_per_label", "recall_at_precision_per_label", "precision_at_recall_per_label",
     "sensitivity_at_specificity_per_label", "specificity_at_sensitivity_per_label", "equal_error_rate_per_label",
     "brier_score_per_label", "log_loss_per_label", "expected_calibration_error_per_label", "mlcm_precision_per_label",

@@ -17,10 +17,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from streameval.errors import MetricError
 from streameval.kernel.types import Flags
-from streameval.metrics.averaging import Value, ratio_of, sum_of
+from streameval.metrics.averaging import Ratios, Value, each, mean, ratio_of, sum_of
 from streameval.metrics.catalogue import Reading, metric
 from streameval.metrics.spec import MetricSpec, Parameter
+from streameval.schema.labels import Label
+from streameval.states.options import ENDLESS
 from streameval.states.rankings import Groups, RankingTables, Rows
 from streameval.states.views import Integers, total
 
@@ -31,7 +34,6 @@ Unranked: TypeAlias = Literal["never", "last"]
 Usual: TypeAlias = Literal["zero", "one"]
 """What blank rows count unless chosen otherwise."""
 
-ENDLESS = 1 << 40  # further than any rank
 DEGENERATE = Parameter("degenerate", "scikit-learn", choices=("scikit-learn", "drop", "zero", "one"))
 
 ranking = partial(metric, state="rankings", averages=("samples",), default="samples")
@@ -174,3 +176,28 @@ def label_ranking_average_precision(tables: RankingTables, spec: MetricSpec) -> 
         num, den = np.append(num.astype(object), -everything), np.append(den, 1)
     blank = nothing_true(rows) if best else one_sided(rows)
     return judged(rows, sum_of(num, den), blank, spec.parameter("degenerate"), "one", spec.zero_division)
+
+
+@metric(
+    "lwlrap", "Mean precision at the rank of a label, over the examples in which it is true.",
+    "mean over the examples in which the label is true of (true labels at least as high) / rank",
+    "Fonseca et al. 2019, Audio tagging with noisy labels and minimal supervision, DCASE workshop",
+    class_name="LabelWeightedLRAP", state="rankings", read=lambda formula: formula, bare=True,
+    averages=("weighted", "macro", None), default="weighted", needs=lambda _: {"label_ranks": ENDLESS},
+)  # fmt: skip
+def lwlrap(tables: RankingTables, spec: MetricSpec) -> Value | dict[Label, Value]:
+    """Tied labels all have the last of their ranks; a true label without a score counts 0."""
+    if not tables.options.label_precisions:
+        raise MetricError("precisions of each label are not counted; name this metric when constructing")
+    order = np.lexsort(tables.label_hits[::-1])
+    column, rank, true, upto = (part[order] for part in (*tables.label_hits, *tables.label_sums))
+    num, den, support = [], [], []
+    for start, stop in np.searchsorted(column, np.stack([tables.columns, tables.columns + 1], axis=1)).tolist():
+        hits, rest = sum_of(upto[start:stop], np.maximum(rank[start:stop], 1)).as_integer_ratio()
+        support.append(total(true[start:stop][:1]))  # rank 0 stands first
+        num.append(hits)
+        den.append(rest * support[-1])
+    ratios, times = Ratios(np.array(num, object), np.array(den, object)), np.array(support, object)
+    if spec.average is None:
+        return dict(zip(tables.labels, each(ratios, spec.zero_division), strict=True))
+    return mean(ratios, times if spec.average == "weighted" else None, spec.zero_division)

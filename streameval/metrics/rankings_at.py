@@ -16,11 +16,12 @@ from streameval.kernel.types import IntArray
 from streameval.metrics.averaging import Value, ratio_of, sum_of
 from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.logarithms import BITS, discounts, log2, reciprocals, sums_of_discounts
-from streameval.metrics.rankings import DEGENERATE, ENDLESS, Unranked, Usual, all_groups, by_sums, ranking
+from streameval.metrics.rankings import DEGENERATE, Unranked, Usual, all_groups, by_sums, ranking
 from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.keywords import explained
 from streameval.schema.labels import ByLabel, Label
 from streameval.schema.text import number_or_none, quoted
+from streameval.states.options import ENDLESS
 from streameval.states.rankings import First, Groups, RankingTables
 from streameval.states.views import total
 

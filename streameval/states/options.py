@@ -19,6 +19,9 @@ PARTS: tuple[Part, ...] = get_args(Part)
 USUAL_PARTS: tuple[Part, ...] = ("confusions", "cooccurrence")
 """What it counts where nothing more, or less, is required."""
 
+ENDLESS = 1 << 40
+"""Further than any rank."""
+
 Propensities: TypeAlias = tuple[tuple[Label, float], ...]
 """The inverse propensity of each label: how much more a hit counts than it would if the label were never missed."""
 
@@ -48,6 +51,11 @@ class RankingOptions(StateOptions):
     propensities: Propensities = field(default=(), repr=False)
     gain_ranks: int = 0
     inverse: Mapping[Label, float] = field(init=False, repr=False, compare=False)  # the propensities by label
+
+    @property
+    def label_precisions(self) -> bool:
+        """Whether the true labels ranked at least as high are summed for each label, which takes every rank."""
+        return self.label_ranks == ENDLESS
 
     def __post_init__(self) -> None:
         inverse_of = {label: number_or_none(inverse) or 0.0 for label, inverse in self.propensities}

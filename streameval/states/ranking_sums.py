@@ -20,7 +20,7 @@ Key: TypeAlias = tuple[int, ...]
 NAMES = ("groups", "first", "rows", "labels", "hits", "gains", "ideals")
 KEYS = (4, 3, 4, 2, 7, 3, 2)
 """How many integers a key of each table has."""
-PARTS = (3, 1, 6, 1, 3, 1, 1)
+PARTS = (3, 1, 6, 2, 3, 1, 1)
 """How many sums each table keeps for a key."""
 MAIN = 3
 """The first three tables are always present."""
@@ -66,10 +66,11 @@ def _optional_parts(records: Records, options: RankingOptions, inverse_of: Calla
     parts = []
     row, column, a, g = records.labels.T
     if options.label_ranks:
-        end = np.where(a >= 0, a + g, options.label_ranks + 1)
-        for rank, chosen in ((np.zeros_like(end), slice(None)), (end, end <= options.label_ranks)):
-            keys = np.stack([column[chosen], rank[chosen]], axis=1)
-            parts.append(Entries(LABELS, keys, row[chosen], np.ones((len(keys), 1, 1), np.int64)))
+        end, zero = np.where(a >= 0, a + g, options.label_ranks + 1), np.zeros_like(a)
+        upto = _true_upto(records) if options.label_precisions else zero
+        for rank, hits, chosen in ((zero, zero, slice(None)), (end, upto, end <= options.label_ranks)):
+            keys, digits = np.stack([column, rank], axis=1)[chosen], np.stack([np.ones_like(a), hits], axis=1)[chosen]
+            parts.append(Entries(LABELS, keys, row[chosen], digits[:, :, None]))
     parts += [_hits(records, cutoff) for cutoff in options.hit_cutoffs]
     if options.gain_ranks:
         inverse = np.ones(1 + int(column.max(initial=0)), np.float64)
@@ -77,6 +78,15 @@ def _optional_parts(records: Records, options: RankingOptions, inverse_of: Calla
         inverse[present] = list(map(inverse_of, present.tolist()))
         parts += _gains(records, options.gain_ranks, inverse)
     return parts
+
+
+def _true_upto(records: Records) -> IntArray:
+    """For each true label, how many rank at least as high; any number where it is not ranked."""
+    (row, _, above, _), (rows, a, *_, upto) = records.labels.T, records.groups.T
+    size = 1 + int(a.max(initial=0))
+    group = np.searchsorted(rows * size + a, row * size + above)
+    result: IntArray = np.append(upto, 0)[group]
+    return result
 
 
 def _hits(records: Records, cutoff: int) -> Entries:
@@ -159,10 +169,12 @@ def _few_optional(
     """Sums by key of values in units of ``2**-scale``: key, value, scale."""
     labels, groups = records.labels.tolist(), records.groups.tolist()
     if options.label_ranks:
-        for _, column, a, g in labels:
+        true_upto = {(row, a): upto for row, a, *_, upto in groups} if options.label_precisions else {}
+        for row, column, a, g in labels:
             yield (LABELS, column, 0, 0), 1, 0
             if 0 <= a <= options.label_ranks - g:
                 yield (LABELS, column, a + g, 0), 1, 0
+                yield (LABELS, column, a + g, 1), true_upto.get((row, a), 0), 0
     for cutoff in options.hit_cutoffs:
         sure: dict[int, int] = {}
         across: dict[int, tuple[int, int, int]] = {}

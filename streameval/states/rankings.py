@@ -2,7 +2,8 @@
 
 What is always counted is described in `streameval.kernel.rankings.numpy`; `RankingOptions` ask for the rest::
 
-    labels  column, rank -> examples in which the label is true and its group ends at this rank; rank 0: is true
+    labels  column, rank -> examples in which the label is true and its group ends at this rank; rank 0: is true; and
+            with ``label_precisions``, the sum of L at that rank
     hits    k, T, s, g', t', a, g -> sums of t, t L and t², for average precision divided by the number of hits
     gains   min(m, ranks), a, g -> sum of the inverse propensities of true labels in such groups
     ideals  min(m, ranks), rank -> sum of the inverse propensities that a perfect ranking has at this rank
@@ -331,6 +332,11 @@ class RankingTables(View[Rankings]):
     def label_hits(self) -> tuple[Integers, ...]:
         """Labels by their columns, and at which ranks some example has them as hits; rank 0: in which they are true."""
         return _columns(self._table(LABELS).keys)
+
+    @cached_property
+    def label_sums(self) -> tuple[Integers, ...]:
+        """How often, for each of `label_hits`, and the sums of true labels at least as high."""
+        return self._sums(self._table(LABELS))
 
     @cached_property
     def hits(self) -> list[tuple[list[int], list[int]]]:

@@ -14,7 +14,7 @@ from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent, listed
 from streameval.states.options import RankingOptions
-from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, MAIN, PARTS
+from streameval.states.ranking_sums import GAINS, IDEALS, KEYS, LABELS, MAIN, PARTS
 from streameval.states.rankings import RankingContent, Table
 from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, WeightForm, ascending_rows, choice, require
@@ -45,11 +45,16 @@ def put_rankings(sink: Sink, content: RankingContent) -> None:
         sink.varint(len(table.keys))
         sink.columns(table.keys)
         if which < GAINS:
-            sink.columns(table.sums)
+            sink.columns(table.sums[:, : _parts(content.options)[which]])
         else:
             sink.integers(value for (value,) in listed(table.sums))
     sink.varint(content.gain_scale)
     sink.weights(content.scale, _weights_of(content))
+
+
+def _parts(options: RankingOptions) -> tuple[int, ...]:
+    """How many sums of each table are written."""
+    return *PARTS[:LABELS], 1 + options.label_precisions, *PARTS[LABELS + 1 :]
 
 
 def _weights_of(content: RankingContent) -> Iterator[int]:
@@ -66,13 +71,13 @@ def take_rankings(
     mentions = np.concatenate([np.zeros(fixed, np.int64), source.column(len(labels) - fixed)])
     plain = list[tuple[IntArray, np.ndarray[Any, np.dtype[Any]]]]()
     top = max(len(labels), options.label_ranks, options.gain_ranks, *options.hit_cutoffs)
-    for which, (width, parts) in enumerate(zip(KEYS, PARTS, strict=True)):
+    for which, (width, parts) in enumerate(zip(KEYS, _parts(options), strict=True)):
         length = source.count()
         keys = source.columns(length, width)
         # Sums of keys must not pass 64 bits, nor the keys of the kernel 32.
         require(int(keys.max(initial=0)) <= (len(labels) if which < MAIN else top))
         if which < GAINS:
-            plain.append((keys, source.columns(length, parts)))
+            plain.append((keys, np.pad(source.columns(length, parts), ((0, 0), (0, PARTS[which] - parts)))))
         else:
             plain.append((keys, np.array(source.integers(length, _LONGEST), object).reshape(length, 1)))
     gain_scale = source.varint()
@@ -183,12 +188,16 @@ def _agree(content: RankingContent, tables: list[Sums]) -> bool:
         _by_size(rows[0], n * np.maximum(0, m - u), wrong),
         _by_size(groups[0], t, t * (a + g) - upto),
     )
-    in_labels = labels[1][labels[0][:, 1] == 0].sum()
+    (_, rank), (true, above) = labels[0].T, labels[1].T
+    ranked = (rank > 0) & content.options.label_precisions  # then every rank counts, and labels are those of groups
+    in_labels = true[rank == 0].sum()
     return (
         all(map(np.array_equal, *by_size))
         and not wrong[m <= u].any()
         and first[1].sum() == n[m > u].sum()
         and in_labels == ((n * m).sum() if content.options.label_ranks else 0)
+        and bool(((true * ranked <= above) & (above <= true * rank * ranked)).all())
+        and (not content.options.label_precisions or (true[ranked].sum(), above.sum()) == (t.sum(), upto.sum()))
         and _ideals_agree(content, tables)
     )
 

@@ -14,7 +14,7 @@ from streameval.errors import RevertError
 from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import ranking_sums
-from streameval.states.options import RankingOptions
+from streameval.states.options import ENDLESS, RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS
 from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
@@ -30,6 +30,8 @@ OPTIONS = [
     RankingOptions(ties="last"),
     RankingOptions(label_ranks=2, hit_cutoffs=(1, 3), propensities=propensities_of(LABELS), gain_ranks=3),
     RankingOptions(ties="last", label_ranks=3, hit_cutoffs=(2,), propensities=propensities_of(LABELS), gain_ranks=1),
+    RankingOptions(label_ranks=ENDLESS),
+    RankingOptions(ties="last", label_ranks=ENDLESS),
 ]
 
 
@@ -78,7 +80,9 @@ def readings(state: Counted) -> list:
         if name != "map_at hits":
             result += [read(tables, k=k, unranked=how) for k in (1, 3) for how in ("never", "last")]
     result += [reading("map_at")(tables, k=k, divisor="hits") for k in options.hit_cutoffs]
-    result += [reading("label_coverage_at")(tables, k=k) for k in range(1, options.label_ranks + 1)]
+    result += [reading("label_coverage_at")(tables, k=k) for k in range(1, min(options.label_ranks, 3) + 1)]
+    if options.label_precisions:
+        result += [reading("lwlrap")(tables, average=average) for average in ("weighted", "macro", None)]
     for k in range(1, options.gain_ranks + 1):
         result += [reading("psp_at")(tables, k=k), reading("psndcg_at")(tables, k=k, norm="min")]
     return result
@@ -212,7 +216,8 @@ def test_what_would_be_written_otherwise_is_not_possible(form: str):
 def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: Stream):
     content = stream.counted(stream.examples).content()
     assert is_possible(content)
-    for which, part in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1)):
+    by_label = ((3, 0), (3, 1)) if content.options.label_precisions else ()
+    for which, part in ((0, 0), (0, 1), (1, 0), (2, 0), (2, 1), *by_label):
         table = content.tables[which]
         retained = list(table.weights())
         for row in range(len(table.keys)):

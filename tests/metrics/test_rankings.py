@@ -66,6 +66,17 @@ def compared(
     ]
 
 
+def test_lwlrap_weighs_the_rows_of_scikit_learn_by_their_true_labels():
+    """As the overall value of the DCASE challenge is computed: rows without a true label weigh nothing."""
+    rng = np.random.default_rng(5)
+    true = (rng.random((300, 20)) < 0.15).astype(np.uint8)
+    scores = rng.random((300, 20)).round(2)
+    ev = Evaluator(["lwlrap"])
+    ev.update_many(true, scores)
+    theirs = sk.label_ranking_average_precision_score(true, scores, sample_weight=true.sum(axis=1))
+    assert ev.get("lwlrap") == pytest.approx(theirs, rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(cases(20)))
 def test_values_are_those_of_scikit_learn(seed: int, kind: type):

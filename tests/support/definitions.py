@@ -330,6 +330,14 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
         inverse = {label: Fraction(value) for label, value in INVERSE.items()}
         num, den = ranking_oracle.RATIOS[spec.name](views, stream.labels, inverse, **parameters)
         return num / den if den else _constant(spec)
+    if spec.name in ranking_oracle.BY_LABEL:
+        ratios = {label: ranking_oracle.BY_LABEL[spec.name](views, label) for label in stream.labels}
+        if spec.average == "weighted":
+            num, den = (sum(part, Fraction(0)) for part in zip(*ratios.values(), strict=True)) if ratios else (0, 0)
+            return num / den if den else _constant(spec)
+        values = {label: num / den if den else _constant(spec) for label, (num, den) in ratios.items()}
+        some = [value for value in values.values() if value is not None]
+        return values if spec.average is None else sum(some) / len(some) if some else _constant(spec)
     degenerate = parameters.pop("degenerate")
     sums = whole = Fraction(0)
     for view, weight in views:

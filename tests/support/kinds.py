@@ -65,7 +65,7 @@ def compare_rankings(state: dict[str, Any], content: Any) -> None:
     assert state["gain_scale"] == content.gain_scale
     for (keys, sums), table in zip(state["tables"], content.tables, strict=True):
         assert keys == integers(table.keys.T)
-        assert sums == integers(table.sums.T)
+        assert sums == integers(table.sums.T)[: len(sums)]
 
 
 def compare_curves(state: dict[str, Any], content: Any) -> None:
@@ -95,8 +95,8 @@ def compare_pairs(state: dict[str, Any], content: Any) -> None:
 
 TRIALS = {
     "rankings": Trial(
-        ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)"),
-        {**ranking_oracle.DEFINITIONS, **ranking_oracle.RATIOS},
+        ("ndcg", "lrap", "psp_at(k=2)", "map_at(k=3,divisor=hits)", "label_coverage_at(k=2)", "lwlrap_per_label"),
+        {**ranking_oracle.DEFINITIONS, **ranking_oracle.RATIOS, **ranking_oracle.BY_LABEL},
         compare_rankings,
         arguments=lambda labels: {"inverse_propensities": {label: 1.5 + at for at, label in enumerate(labels)}},
     ),

@@ -257,6 +257,20 @@ def label_coverage_at(
     return Fraction(len(result)), Fraction(len(labels if of == "all" else ever))
 
 
+def lwlrap(views: list[tuple[View, Fraction]], label: object) -> tuple[Fraction, Fraction]:
+    precisions = times = Fraction(0)
+    for view, weight in views:
+        if label in view.true:
+            times += weight
+            if label in view.scores:
+                hits = sum(view.reaches(other, label) for other in view.true if other in view.scores)
+                precisions += weight * Fraction(hits, sum(view.reaches(other, label) for other in view.scores))
+    return precisions, times
+
+
+BY_LABEL = {"lwlrap": lwlrap}
+"""Ratios of sums over all examples, for each label."""
+
 RATIOS: dict[str, Callable[..., tuple[Fraction, Fraction]]] = {
     "psp_at": psp_at,
     "psndcg_at": psndcg_at,

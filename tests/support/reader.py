@@ -113,9 +113,9 @@ class Reader:
         content = {"examples": examples, "labels": labels, "cells": cells, "keys": self.columns(size, 4)}
         return content | {"times": self.column(size)} | self.weights(4 * len(labels) + size)
 
-    def rankings(self, size: int, declared: int, _: dict[int, Any]) -> dict[str, Any]:
+    def rankings(self, size: int, declared: int, options: dict[int, Any]) -> dict[str, Any]:
         mentions, tables = [0] * declared + self.column(size - declared), []
-        for keys, sums in zip(KEYS, SUMS, strict=True):
+        for keys, sums in zip(KEYS, (*SUMS[:3], 1 + (options.get(65) == 2**40), *SUMS[4:]), strict=True):
             key = self.columns(length := self.varint(), keys)
             tables.append((key, self.columns(length, sums) or [[self.integer() for _ in range(length)]]))
         content = {"mentions": mentions, "tables": tables, "gain_scale": self.varint()}
