@@ -116,8 +116,8 @@ class Core:
     def placed(self, reading: Reading) -> tuple[Example, list[Part]]:
         """The example in the columns of these states, and how to remember its forms; the guard is held."""
         labels, example, reader = reading
-        if reader is None and labels is not self.labels:  # with which it may have been forgotten that some are strings
-            reader = Reader(self.config, labels)
+        if labels is not self.labels:  # with which it may have been forgotten that some are strings
+            reader = reader or Reader(self.config, labels)
             reader.note_strings(labels.labels[slot // 5] for slot in example.slots.tolist())
         forms = [] if reader is None else reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
@@ -188,9 +188,9 @@ class Core:
         if placed is None:  # not of a form that the kernel reads
             reader = Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, factor, reader), reader
-        if is_due:
-            note_examples(self.reader, (y_true, y_pred), [placed[0]], many=False)
         rows = None
+        if is_due:
+            note_examples(rows := Reader(self.config, labels), (y_true, y_pred), [placed[0]], many=False)
         if not labels.fixed and np.ndarray in (type(y_true), type(row)):
             for name, side in (("y_true", y_true), ("y_pred", row)):
                 if type(side) is np.ndarray and len(side):  # without names of labels

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.errors import is_silent
 from streameval.evaluation.core import Core
 from streameval.evaluation.kinds import KINDS
+from streameval.inputs.columns import Reader
 from streameval.inputs.samples import Sample
 from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
@@ -37,8 +38,8 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
     with guard.reading:
         counted = core()
         notes.is_read = notes.is_read or is_read
-        while examples >= notes.due:  # to look again at twice as many, after noting some more
-            notes.due, notes.room = 2 * notes.due, FEW
+        while examples >= notes.due:
+            notes.look_later()
         warnings = [*_suspicions(counted, notes, is_read)]
     for about, message in warnings:
         notes.warn(about, message)
@@ -50,10 +51,10 @@ def look_if_due(guard: commit.Guard, core: Core) -> None:
         look(guard, core.table.examples, lambda: core, is_read=False)
 
 
-def set_next_look(guard: commit.Guard, core: Core) -> None:
-    """With such a change, let the fast path count until it is time again."""
+def set_next_look(guard: commit.Guard, core: Core, reader: Reader | None = None) -> None:
+    """With such a change, of what was read but not yet counted, let the fast path count until it is time again."""
     if core.table.examples >= core.table.most:
-        core.table.most = min(notes_of(guard).stop, COUNT_MAX)
+        core.table.most = min(notes_of(guard).stop(reader.noted if reader else 0), COUNT_MAX)
 
 
 def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:

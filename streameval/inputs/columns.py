@@ -32,7 +32,7 @@ class Reader:
 
     __slots__ = (
         "_known", "_notes", "_positions", "_threshold", "_thresholds", "_unnamed", "again", "at_once", "config",
-        "drops_nan", "grows", "has_strings", "integers", "keeps_scores", "labels", "reads_scores", "samples",
+        "drops_nan", "grows", "has_strings", "integers", "keeps_scores", "labels", "noted", "reads_scores", "samples",
     )  # fmt: skip
 
     def __init__(
@@ -132,6 +132,7 @@ class Reader:
         """Forget what was noted of the arguments of a call."""
         self._unnamed: dict[str, int] = {}
         self.samples: dict[str, Any] = {}
+        self.noted = 0  # the examples that samples are of
         self.integers: str | None = None  # the argument of this call whose labels are 0, 1, 2 ...
         self.has_strings: bool = False  # whether a label of this call is one
         self._positions: IntArray | None = None
@@ -166,20 +167,20 @@ class Reader:
             notes.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:
-        """Refuse what cannot be counted beside what was, and remember what the call held, so many examples."""
+        """Refuse what cannot be counted beside what was; the call held so many examples."""
         self.check_label_types()
-        if self.samples:
-            self.notes.take(self.samples, examples)
+        self.noted = examples
 
     def confirm(self) -> list[Part]:
-        """Prepare that forms of labels are remembered, or raise if different ones were counted; the guard is held."""
+        """Prepare that examples and forms are remembered, or raise if other ones were counted; the guard is held."""
+        parts = [self.notes.prepare_take(self.samples, self.noted)] if self.samples else []
         if self.config.labels is not None or not (self.has_strings or self._unnamed or self.integers):
-            return []
+            return parts
         notes, before = self.notes, self.notes.forms
         self._check_forms(notes)
         width = max(before.width or 0, *self._unnamed.values(), 0)
         after = before._replace(strings=True, unsure=False) if self.has_strings else before._replace(width=width)
-        return [] if after == before else [notes.cell.prepare_store(after)]
+        return parts if after == before else [*parts, notes.cell.prepare_store(after)]
 
     def positions(self, width: int, name: str) -> IntArray:
         """The columns of a row or matrix that does not name its labels; the same array for all of one call."""

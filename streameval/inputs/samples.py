@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -81,14 +81,16 @@ class Sample:
         else:
             self.add(())
 
-    def merge(self, other: Sample) -> None:
-        """Take over what was noted of further examples."""
-        self.examples, self.numbers = self.examples + other.examples, self.numbers + other.numbers
-        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
-        self.labels, self.ignored = self.labels | other.labels, self.ignored | other.ignored
-        self.first, self.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
+    def merged(self, other: Sample) -> Sample:
+        """What was noted of these examples, and then of further ones."""
+        result = copy(self)
+        result.examples, result.numbers = self.examples + other.examples, self.numbers + other.numbers
+        result.low, result.high = min(self.low, other.low), max(self.high, other.high)
+        result.labels, result.ignored = self.labels | other.labels, self.ignored | other.ignored
+        result.first, result.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
         for name in ("binary", "permuted", "single"):
-            setattr(self, name, getattr(self, name) and getattr(other, name))
+            setattr(result, name, getattr(self, name) and getattr(other, name))
+        return result
 
     def close(self, config: Config, width: int = 0, *, is_named: bool = False) -> None:
         """Note where labels come from, of so many columns if there are any, and which are ignored."""
@@ -162,7 +164,8 @@ def note_examples(
             sample.close(reader.config)
         for placed in slots[:few]:
             _note(samples, reader.labels.labels, placed.tolist())
-        notes.take(dict(zip(("y_true", "y_pred"), samples, strict=True)), len(sides[0]) if many else 1)
+        reader.samples = dict(zip(("y_true", "y_pred"), samples, strict=True))
+        reader.noted = len(sides[0]) if many else 1
 
 
 def undescribed(notes: InputNotes) -> int:

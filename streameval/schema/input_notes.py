@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from streameval.errors import MergeError, warn
 from streameval.kernel.backend import commit
+from streameval.kernel.commit.numpy import Part
 from streameval.schema.labels import LabelIndex
 
 FIRST, FEW = 100, 20
@@ -38,6 +39,7 @@ class InputNotes:
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
         self.cell = commit.Root().cell(Forms())
+        self.noted = commit.Root().cell((FEW, {}))  # how many further examples are to be noted; what was, by argument
         self.forget()
 
     def forget(self) -> None:
@@ -45,8 +47,7 @@ class InputNotes:
         self.forget_forms()
         self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
         self.is_read = False  # whether it was looked because somebody read a value
-        self.room = FEW  # how many further examples are to be noted
-        self.samples: dict[str, Any] = {}  # what was noted, by argument
+        commit.Root.commit([self.noted.prepare_store((FEW, {}))])
 
     def forget_forms(self) -> None:
         """Remember no rows and no labels, of an object that is empty again."""
@@ -65,21 +66,34 @@ class InputNotes:
         """The notes of a copy of the object."""
         result = copy(self)
         result.cell = commit.Root().cell(self.forms)
-        result.samples = {name: copy(sample) for name, sample in self.samples.items()}
+        result.noted = commit.Root().cell(self.noted.value)
         return result
 
     @property
-    def stop(self) -> int:
-        """From how many examples on the fast path stops for them to be noted, or for a look at all of them."""
-        return 0 if self.room else self.due
+    def room(self) -> int:
+        """How many further examples are to be noted."""
+        return int(self.noted.value[0])
 
-    def take(self, samples: dict[str, Any], examples: int) -> None:
-        """Take over what was noted of examples that were read."""
-        self.room = max(0, self.room - examples)
-        known = self.samples  # another thread may forget them
-        for name, sample in samples.items():
-            if (before := known.setdefault(name, sample)) is not sample:
-                before.merge(sample)
+    @property
+    def samples(self) -> dict[str, Any]:
+        """What was noted, by argument."""
+        samples: dict[str, Any] = self.noted.value[1]
+        return samples
+
+    def look_later(self) -> None:
+        """Look again at twice as many examples, after noting some more."""
+        self.due *= 2
+        commit.Root.commit([self.noted.prepare_store((FEW, self.samples))])
+
+    def stop(self, noted: int = 0) -> int:
+        """From how many examples on the fast path stops for them to be noted, once so many are, or to look at all."""
+        return 0 if self.room > noted else self.due
+
+    def prepare_take(self, samples: dict[str, Any], examples: int) -> Part:
+        """Prepare that what was noted of examples that were read is taken over; the guard is held."""
+        known = self.samples
+        merged = {name: known[name].merged(one) if name in known else one for name, one in samples.items()}
+        return self.noted.prepare_store((max(0, self.room - examples), known | merged))
 
     def warn(self, about: str, message: str) -> None:
         """Issue a `DataWarning`, unless there was one about the same."""

@@ -14,6 +14,7 @@ from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
+from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import OTHER, FloatArray
 from streameval.schema.batch import Batch
@@ -71,15 +72,16 @@ class Blocks(Window[A]):
             self._cell = commit.Root().cell(empty)
         forget(self._guard)
 
-    def _owned(self, states: StateSet | None = None) -> A:
-        """A block with what states have counted, or a new one."""
+    def _owned(self, states: StateSet | None = None, reader: Reader | None = None) -> A:
+        """A block with what states have counted, or a new one, for what was read."""
         block = built_like(self._template, states, self._guard)
-        core_of(block).table.most = self._most()
+        core_of(block).table.most = self._most(reader)
         return block
 
-    def _most(self) -> int:
-        """How many examples of a block the fast path counts: none while some are to be noted."""
-        return 0 if notes_of(self._guard).room else COUNT_MAX if self.timed else self._clock.period
+    def _most(self, reader: Reader | None = None) -> int:
+        """How many examples of a block the fast path counts: none while some are to be noted, after what was read."""
+        stop = notes_of(self._guard).stop(reader.noted if reader else 0)
+        return stop and (COUNT_MAX if self.timed else self._clock.period)
 
     def _look(self) -> None:
         super()._look()
@@ -181,7 +183,7 @@ class Blocks(Window[A]):
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         state, index, part = self._where(time)
         block = self._block(state, index)
-        core_of(block).table.most = self._most()
+        core_of(block).table.most = self._most(reading[2])
         parts = self._prepare_at(core_of(block), reading, part)
         latest, aware = (state.latest, None) if time is None else (self._seen(state.latest, time[0]), time[1])
         if index not in state.blocks:
@@ -232,7 +234,7 @@ class Blocks(Window[A]):
             if number in blocks and number >= newest - self._history:
                 changes += core_of(blocks[number]).prepare_merge(added)
             elif number >= newest - self._history:
-                blocks[number] = self._owned()
+                blocks[number] = self._owned(reader=gathered.reader)
                 core_of(blocks[number]).merge(added)
         latest = state.latest if keys is None else self._seen(state.latest, int(keys.max()))
         self._become(WindowState(newest, blocks, aware, latest), changes)

@@ -111,7 +111,7 @@ class _Recent(Window[A]):
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))
         history, core = self._history()
-        set_next_look(self._guard, core)
+        set_next_look(self._guard, core, reading[2])
         placed, forms = core.placed(reading)
         return history.prepare_slide(placed, stamp, self._size, limit) + forms
 

@@ -100,14 +100,14 @@ def run(kind: str, library: str, rounds: int) -> None:
     def is_made(call: Callable[[Any], object], one: Any, control: Any, start: int, stop: int) -> bool:
         """Whether a call is made, while the kernel's requests from one to another are refused."""
         nonlocal refused
-        before = one.to_bytes()
+        before = one.to_bytes(), one.input_summary
         first.value, last.value, requests.value = start, stop, 0
         try:
             call(one)
         except MemoryError:
             refused += 1
             first.value = 0
-            assert one.to_bytes() == before
+            assert (one.to_bytes(), one.input_summary) == before
             return False
         finally:
             first.value = 0

@@ -54,7 +54,7 @@ def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
     state, other = holder.make(kind), holder.make(Kind(kind.metrics, kind.options[:-1], scored))
     holder.update(state, row("a", "b", scored=scored))
     holder.update(other, row("c", scored=scored))
-    before = state.to_bytes(), other.to_bytes()
+    before, noted = (state.to_bytes(), other.to_bytes()), state.input_summary
     merges = not isinstance(state, se.Rolling)
     calls: list[Callable[[], Any]] = [
         lambda: holder.update(state, row("c", scored=scored)),
@@ -65,6 +65,7 @@ def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
         with pytest.raises(se.LabelError, match=r"label '[cd]' is one too many: label_limit is 2"):
             call()
         assert (state.to_bytes(), other.to_bytes()) == before
+        assert state.input_summary == noted
     for again in (state, state.copy(), state.from_bytes(before[0])):
         holder.update(again, row("b", "a", scored=scored))
         with pytest.raises(se.LabelError):
