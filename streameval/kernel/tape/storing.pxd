@@ -1,0 +1,63 @@
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from streameval.kernel.decisions.counting cimport se_counts
+
+cdef extern from "tape/buffer.h" nogil:
+    ctypedef struct se_buffer:
+        char* items
+        Py_ssize_t size, first, last
+
+# Of each example how many slots it has, its weight, its stamp and how many scores it has; then the slots of all examples,
+# and the columns and values of their scores.
+cdef enum:
+    LENGTH, WEIGHT, STAMP, MANY, SLOT, COLUMN, SCORE, PARTS
+
+
+cdef struct Appended:
+    PyObject* tape
+    PyObject* holders  # of the items, unless it is one example
+    PyObject* source  # a tape whose examples these are, from `start` on
+    Py_ssize_t start  # where nothing is appended: from which example on they stay on the tape
+    const int32_t* columns  # where those of the source stand; NULL if they are the same
+    Py_ssize_t count[PARTS]
+    const void* items[PARTS]  # NULL: weights of 1, no scores
+    Py_ssize_t odd, size  # how many weights are other than 1; the bytes of a score
+    bint promised
+    int32_t length  # of one example
+    double weight
+    int64_t stamp
+
+
+cdef class Storing:
+    cdef readonly bint timed
+    cdef public int64_t earliest  # that `slide` takes
+    cdef se_buffer held[PARTS]
+    cdef Py_ssize_t promised[PARTS]
+    # Weights are not written before one is other than 1, nor scores before there is one.
+    cdef bint written[PARTS]
+    cdef readonly Py_ssize_t weighted
+
+    cdef Py_ssize_t live(self) noexcept nogil
+    cdef int64_t newest(self) noexcept nogil
+    cdef int write(self, int part) except -1
+    cdef int reserve(self, const Appended* data) except -1
+    cdef void view(self, Appended* data, Py_ssize_t start) noexcept
+    cdef void promise(self, Appended* data, int by) noexcept
+    cdef Py_ssize_t late(self, Py_ssize_t size, int64_t limit) noexcept nogil
+    cdef void append(self, Appended* data) noexcept
+    cdef void move(self, Appended* data, Py_ssize_t examples, Py_ssize_t* to) noexcept
+    cdef void take_back(self, se_counts* counts, Py_ssize_t examples) noexcept
+    cdef copied(self, int part, Py_ssize_t start, Py_ssize_t stop)
+
+
+cdef inline void describe(Appended* data, Py_ssize_t slots, double weight, int64_t stamp) noexcept:
+    """One example without scores, all but its slots."""
+    cdef int part
+    memset(data, 0, sizeof(Appended))
+    data.length, data.weight, data.stamp, data.odd = <int32_t>slots, weight, stamp, weight != 1.0
+    data.items[LENGTH], data.items[WEIGHT], data.items[STAMP] = &data.length, &data.weight, &data.stamp
+    for part in range(SLOT):
+        data.count[part] = 1
+    data.count[SLOT] = slots
