@@ -125,7 +125,7 @@ class Core:
     def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
         """Prepare an unweighted example straight from what the user passed, or raise `Declined`."""
         labels = self.labels
-        if not self.fast_path or self.weights.value is not None:
+        if not self.fast_path:
             raise Declined
         part = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
         if type(part) is not int:

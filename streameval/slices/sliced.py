@@ -13,7 +13,7 @@ from streameval.evaluation.counting import A, built_like, count_unused_labels, r
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import Names, report_of
-from streameval.evaluation.suspicions import look
+from streameval.evaluation.suspicions import look, set_next_look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
@@ -164,6 +164,8 @@ class Sliced(Mergeable, Generic[A]):
             example, forms = added.placed(readings[0])
             added.states.count_one(example, 1)
             return self._prepare_add([{key: added.states} for key in keys], 1) + forms
+        for counting in of_keys:
+            set_next_look(self._guard, core_of(counting))
         pairs = zip(of_keys, cycle(readings), strict=False)
         return [part for counting, reading in pairs for part in core_of(counting).prepare(reading, sign)]
 

@@ -102,7 +102,8 @@ class _Recent(Window[A]):
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         history, core = self._history()
         labels = core.labels
-        if core.fast_path and not core.scored and core.weights.value is None and not self.timed:
+        is_plain = core.fast_path and not core.scored and core.weights.value is None and not self.timed
+        if is_plain and core.table.examples < core.table.most:
             placed = history.counts.place_example(labels.known, labels.fixed, y_true, y_pred, core.threshold)
             if placed is not None:
                 return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)

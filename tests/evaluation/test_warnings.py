@@ -320,6 +320,32 @@ def test_every_holder_notes_the_first_examples_and_after_a_look_some_more(make: 
         holder.get()
 
 
+@pytest.mark.parametrize("keep", [[], ["rankings", "curves"]])
+@pytest.mark.parametrize("name", ["evaluator", "trace", "trace of a window", "pending", "sliced", "collection"])
+def test_a_stream_that_is_never_read_is_warned_of_at_100(name: str, keep: list[str]):
+    ev: Any = se.Evaluator(["f1_micro"], labels=["a", "b"], threshold=0.5, keep=keep)
+    holder: Any = {
+        "evaluator": lambda: ev,
+        "trace": lambda: se.Trace(ev, every=1000),
+        "trace of a window": lambda: se.Trace(se.Rolling(ev, size=150), every=1000),
+        "pending": lambda: se.Pending(ev),
+        "sliced": lambda: se.Sliced(ev, by="n"),
+        "collection": lambda: se.Trace({"one": ev, "two": se.F1(labels=["a", "b"], threshold=0.5)}, every=1000),
+    }[name]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for number in range(130):
+            row = np.array([1, 0]), np.array([number + 2.0, -number])
+            if name == "pending":
+                holder.predict(number, row[1])
+                holder.observe(number, row[0])
+            else:
+                holder.update(*row, **({"where": {"n": 0}} if name == "sliced" else {}))
+            assert bool(caught) is (number >= 100)
+    assert len(caught) == 1 + (name == "collection")
+    assert "threshold 0.5, which is for probabilities" in str(caught[0].message)
+
+
 def test_slices_warn_once_of_all_of_them():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="n")
     for number in range(20):

@@ -3,6 +3,7 @@
 cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from cpython.object cimport PyObject
 from libc.stdlib cimport abort, free
@@ -144,6 +145,12 @@ cdef struct Leaving:
     Py_ssize_t count
 
 
+cdef struct Coming:
+    # Rows on their way into bins.
+    PyObject* bins
+    const se_score_rows* rows
+
+
 cdef class Bins:
     """See `streameval.kernel.curves.numpy.Bins`."""
 
@@ -152,7 +159,6 @@ cdef class Bins:
     cdef Py_ssize_t width
     cdef se_examples reading  # whose marks last as long as the width
     cdef se_follower following
-    cdef se_score_rows rows  # that are prepared
 
     def __cinit__(self, root, Py_ssize_t width):
         self.reserve(max(width, 8))
@@ -386,21 +392,24 @@ cdef class Bins:
 
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
 
-cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part* part) except -1:
+cdef int prepare_rows(void* table, const void* data, int by, bint known, se_part* part) except -1:
     cdef Bins bins = <Bins>table
+    cdef const se_score_rows* rows = <const se_score_rows*>data
     cdef bytearray room
     cdef se_mention* mention
-    if by < 0:
-        bins.reserve((<const se_score_rows*>rows).limit)
-        room = PyByteArray_FromStringAndSize(NULL, (<const se_score_rows*>rows).width * sizeof(se_mention))
-        mention = <se_mention*>PyByteArray_AS_STRING(room)
-        return bins.prepare_leaving(mention, se_mentions_of_row(<const se_score_rows*>rows, mention), known, part)
-    bins.rows = (<const se_score_rows*>rows)[0]
-    if bins.rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
+    cdef Coming* coming
+    if by > 0 and rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
         return OTHER
-    bins.reserve(bins.rows.limit)
-    check_memory(se_append_rows(bins.labels, &bins.rows, False))
-    part.commit, part.data, part.release = commit_rows, table, NULL
+    bins.reserve(rows.limit)
+    if by < 0:
+        room = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
+        mention = <se_mention*>PyByteArray_AS_STRING(room)
+        return bins.prepare_leaving(mention, se_mentions_of_row(rows, mention), known, part)
+    check_memory(se_append_rows(bins.labels, rows, False))
+    coming = <Coming*>PyMem_Malloc(sizeof(Coming))
+    check_memory(coming != NULL)
+    coming.bins, coming.rows = <PyObject*>table, rows
+    part.commit, part.data, part.release = commit_rows, coming, PyMem_Free
     return 0
 
 
@@ -412,10 +421,11 @@ cdef void commit_leaving(void* data) noexcept:
 
 
 cdef void commit_rows(void* data) noexcept:
-    cdef Bins bins = <Bins>data
-    if not se_append_rows(bins.labels, &bins.rows, True):
+    cdef Coming* coming = <Coming*>data
+    cdef Bins bins = <Bins>coming.bins
+    if not se_append_rows(bins.labels, coming.rows, True):
         abort()
-    bins.examples += bins.rows.rows
+    bins.examples += coming.rows.rows
 
 
 @cython.final

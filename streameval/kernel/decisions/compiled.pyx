@@ -7,6 +7,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyBy
 from cpython.dict cimport PyDict_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
@@ -14,9 +15,9 @@ from libc.stdlib cimport free
 from streameval.kernel.commit.compiled cimport Cell, Guard
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores, se_slots
 from streameval.kernel.decisions.counting cimport BIT_COLUMNS, MANY, se_add_example, se_add_rows, se_take_back
-from streameval.kernel.memory cimport check_memory
+from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport (
-    DONE, FULL, OTHER, REFUSED, SE_FOLLOWER_NAME, se_commit, se_follower, se_part, se_release,
+    DONE, FULL, OTHER, REFUSED, SE_FOLLOWER_NAME, commit, se_commit, se_follower, se_part, se_part_new, se_release,
 )
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums, se_sums_add, se_sums_init, se_sums_reserve, set_seed
@@ -33,6 +34,33 @@ set_seed()
 
 # Up to so many rows and cells are counted straight into what is held: they are one block, which is checked first.
 cdef Py_ssize_t FEW_ROWS = 64, FEW_CELLS = 16384
+
+
+cdef struct Scored:
+    # An example with scores on its way into counts and the tables that follow, or out of them.
+    PyObject* counted  # the part of the counts
+    int64_t* block  # in which the row stands
+    se_score_rows rows
+    se_part part[FOLLOWERS]
+    int prepared
+
+
+cdef void commit_scored(void* data) noexcept:
+    cdef Scored* scored = <Scored*>data
+    cdef int at
+    commit(<object>scored.counted)
+    for at in range(scored.prepared):
+        se_commit(&scored.part[at])
+
+
+cdef void release_scored(void* data) noexcept:
+    cdef Scored* scored = <Scored*>data
+    cdef int at
+    for at in range(scored.prepared):
+        se_release(&scored.part[at])
+    Py_XDECREF(scored.counted)
+    free(scored.block)
+    free(scored)
 
 
 cdef class Counts(Counting):
@@ -242,15 +270,34 @@ cdef class Counts(Counting):
         self.counted.examples += examples
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
-        cdef Py_ssize_t slots
+        cdef Scored* data
+        cdef se_rows binary
         cdef uint64_t totals[3]
-        if self.following:
+        cdef Py_ssize_t slots
+        if self.weighted() or (sign > 0 and self.counted.examples >= self.most):
             return OTHER
-        self.begin(columns, threshold)
-        slots = self.placed(columns, fixed, y_true, y_pred, totals)
+        if not self.following:
+            self.begin(columns, threshold)
+            slots = self.placed(columns, fixed, y_true, y_pred, totals)
+            return OTHER if slots < 0 else self.prepared(
+                None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False
+            )
+        data = <Scored*>cleared(1, sizeof(Scored))
+        part = se_part_new(commit_scored, data, release_scored, self)
+        data.rows.fixed = fixed
+        slots = self.read_scored(columns, y_true, y_pred, threshold, 1, &data.rows, &binary, totals)
         if slots < 0:
             return OTHER
-        return self.prepared(None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False)
+        # The block goes with the part, as whatever is read before the commit would stand in it.
+        data.block, self.block, self.block_width, self.block_cells = self.block, NULL, 0, 0
+        counted = self.prepared(
+            None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False
+        )
+        if type(counted) is int:
+            return counted
+        Py_INCREF(counted)
+        data.counted = <PyObject*>counted
+        return part if self.follow(&data.rows, sign, False, data.part, &data.prepared) else OTHER
 
     def count_arrays(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, mask=None):
         cdef se_rows rows

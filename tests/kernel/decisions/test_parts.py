@@ -202,6 +202,59 @@ def test_all_tables_of_scores_count_rows_and_mappings_or_none_does():
     assert (counts.examples, bins.examples, ranks.examples) == (7, 7, 2**60 - 1)
 
 
+@needs_compiled
+@pytest.mark.parametrize("narrow", [False, True])
+def test_examples_with_scores_are_prepared_in_all_tables_whatever_is_read_before_the_commit(narrow: bool):
+    rankings, curves = (import_module(f"streameval.kernel.{name}.compiled") for name in ("rankings", "curves"))
+    columns, draw = {label: column for column, label in enumerate("abcdefgh")}, np.random.default_rng(3)
+
+    def tables() -> tuple[Any, Any, Any, Any]:
+        root = commit_compiled.Root()
+        counts, bins, ranks = compiled.Counts(root, 8), curves.Bins(root, 8), rankings.RankCounts(root, 8)
+        counts.followers = bins.follower(), ranks.follower(False)
+        return root, counts, bins, ranks
+
+    def held(of: tuple[Any, Any, Any, Any]) -> tuple[Any, ...]:
+        _, counts, bins, ranks = of
+        entries = [sorted(np.hstack(ranks.entries(which)).tolist()) for which in range(3)]
+        sides = bins.sides(np.arange(8)).tolist(), [x.tolist() for x in bins.read(np.arange(8))]
+        return everything(counts, 8), ranks.examples, entries, bins.examples, sides
+
+    examples: list[tuple[Any, Any]] = [({"a", "b"}, {"c": 0.5, "a": 0.25}), (set(), {})]
+    for _ in range(9):
+        row = draw.random(8)
+        examples.append(((draw.random(8) < 0.3).astype(np.uint8), row.astype(np.float32) if narrow else row))
+        examples.append(({"h"}, dict(zip(columns, row.tolist(), strict=True))))
+    prepared, expected = tables(), tables()
+    root, counts, *_ = prepared
+    before = held(prepared)
+    plain = [counts.prepare_plain(columns, 8, *example, 0.5, 1) for example in examples]
+    assert counts.place_scores(columns, 8, {"a"}, dict.fromkeys(columns, 1.0), 0.5) is not None
+    assert held(prepared) == before
+    for _, y_pred in examples[2:]:
+        if isinstance(y_pred, np.ndarray):
+            y_pred[:] = 2  # what was read stays
+    root.commit(plain[1:])
+    del plain  # the first is not committed
+    draw = np.random.default_rng(3)
+    for number in range(1, len(examples)):
+        y_true, y_pred = examples[number]
+        if isinstance(y_pred, np.ndarray):
+            y_pred[:] = draw.random(8)
+            draw.random(8)
+        assert expected[1].count_example(columns, 8, y_true, y_pred, 0.5, 1) == DONE
+    assert held(prepared) == held(expected)
+    root.commit([counts.prepare_plain(columns, 8, *examples[3], 0.5, -1)])
+    expected[1].count_example(columns, 8, *examples[3], 0.5, -1)
+    assert held(prepared) == held(expected)
+    before = held(prepared)
+    assert counts.prepare_plain(columns, 8, {"a"}, {"b": 3.0}, 0.5, -1) in (OTHER, REFUSED)
+    assert counts.prepare_plain(columns, 8, {"new"}, {"b": 3.0}, 0.5, 1) == OTHER
+    counts.most = counts.examples
+    assert counts.prepare_plain(columns, 8, *examples[3], 0.5, 1) == OTHER
+    assert held(prepared) == before
+
+
 def test_room_that_a_read_makes_within_a_commit_loses_nothing_in_numpy():
     root = commit_numpy.Root()
     counts, done = twin.Counts(root, WIDTH), list[bool]()
