@@ -29,16 +29,19 @@ CASES = {
     "huge": lambda path: many(10_000, 60).save_html(path),
     "sliced": lambda path: measured().save_html(path, slices={"part one": measured(), "part two": measured()}),
     "weighted": lambda path: se.save_html({"old": weighted(0.0), "new": weighted(0.02)}, path),
+    "wide": lambda path: measured(12, 1234.56).save_html(path, slices=dict.fromkeys("ab", measured(12))),
+    "seven runs": lambda path: se.save_html({f"model {name}": measured(12) for name in "abcdefg"}, path),
 }
 
 
-def measured() -> se.Evaluator:
+def measured(metrics: int = 8, weight: float = 1.0) -> se.Evaluator:
     """Metrics whose names are wide, and confusions."""
     names = ["f1_micro", "hamming_loss", "label_ranking_average_precision", "expected_calibration_error_micro"]
     names += ["average_precision_macro", "average_precision_micro", "average_precision_weighted", "roc_auc_weighted"]
-    ev = se.Evaluator(names, labels=["category/one", "category/two"], threshold=0.5, keep=["pairs"])
+    names += ["subset_accuracy", "jaccard_samples", "balanced_accuracy_macro", "predicted_cardinality"]
+    ev = se.Evaluator(names[:metrics], labels=["category/one", "category/two"], threshold=0.5, keep=["pairs"])
     for number in range(32):
-        ev.update({ev.labels[number % 2]}, {"category/one": number / 32, "category/two": 0.4})
+        ev.update({ev.labels[number % 2]}, {"category/one": number / 32, "category/two": 0.4}, weight=weight)
     return ev
 
 
@@ -336,3 +339,11 @@ def test_on_paper_the_page_is_light_and_has_no_controls(opened):
     assert page.evaluate(LUMINANCE, "ground") == 1
     assert page.locator("form:visible, nav:visible, select:visible").count() == 0
     assert page.pdf(format="A4")[:5] == b"%PDF-"
+
+
+@pytest.mark.parametrize("name", ["few", "hostile", "sliced", "wide", "seven runs"])
+def test_on_paper_no_table_goes_past_the_edge(opened, name: str):
+    page = opened(name, viewport={"width": 688, "height": 900}).page  # A4 between its margins
+    page.emulate_media(media="print")
+    wide = "table => table.offsetWidth > table.parentElement.clientWidth + 1"
+    assert page.evaluate(f"[...document.querySelectorAll('table')].filter({wide}).map(t => t.dataset.table)") == []
