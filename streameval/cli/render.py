@@ -269,11 +269,12 @@ def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
         for at in [*names, *block]:
             kind = columns[at].kind
             drawing.add_column(
-                Text(cells[at][0]), justify="left" if kind in _WORDED else "right", overflow="fold",
+                Text(cells[at][0]), justify="left" if kind in (*_WORDED, "count") else "right", overflow="fold",
                 no_wrap=kind not in _WORDED, max_width=room_of_names if fancy and kind == "label" else None,
                 style={"label": "cyan", "text": "dim"}.get(kind),
             )  # fmt: skip
-            rows.append([Text(text) for text in cells[at][1:]])
+            broken = partial(_broken, width=room_of_names) if fancy and kind == "label" else str
+            rows.append([Text(broken(text)) for text in cells[at][1:]])
             if bars and kind == "bar":
                 drawing.add_column("", no_wrap=True, width=_BAR)
                 fractions = (cell if isinstance(cell, float) and 0 <= cell <= 1 else 0.0 for cell in columns[at].values)
@@ -287,7 +288,23 @@ def _cells(column: Column) -> list[str]:
     text: Callable[[Any], str] = partial(cell_text, kind=column.kind, digits=DIGITS.get())
     if column.kind == "label":
         text = partial(label_text, mixed=not all(isinstance(value, str) for value in column.values))
-    return [printable(column.name), *map(text, column.values)]
+    strings = [printable(column.name), *map(text, column.values)]
+    if column.kind == "count":  # sums of weights have their points below each other
+        decimals = [0, *(len(number.lstrip("-0123456789,")) for number in strings[1:])]
+        strings = [cell + " " * (max(decimals) - count) for cell, count in zip(strings, decimals, strict=True)]
+        strings[0] = strings[0].rstrip()
+        strings = [cell.rjust(max(map(len, strings))) for cell in strings]
+    return strings
+
+
+def _broken(name: str, width: int) -> str:
+    """A name, broken after underscores where it is wider."""
+    lines = [""]
+    for part in re.split("(?<=_)", name):
+        if lines[-1] and cell_len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _markdown(names: Sequence[str], lefts: int, rows: Iterable[Sequence[str]], caption: str = "") -> str:

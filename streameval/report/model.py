@@ -319,13 +319,15 @@ def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[
 
 
 def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
-    """A cell as plain text; fractions and changes with so many decimals."""
+    """A cell as plain text; fractions and changes with so many decimals, but smaller changes with one digit."""
     if value is None or isinstance(value, str):
         return "-" if value is None else value
     if kind == "count":
         return count_text(value)
     if kind == "tenths":
         return f"{value:,.1f}"
+    if kind == "change" and not float(f"{value:.{digits}f}"):
+        return f"{value:+.1g}" if value else "0"
     return f"{value:.4g}" if kind == "number" else f"{value:{'+' * (kind == 'change')}z.{digits}f}"
 
 

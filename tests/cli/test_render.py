@@ -253,6 +253,16 @@ def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width, rows):
         assert sum(" cat " in line for line in lines) == (rows if table is numbers else 0)
 
 
+def test_long_names_break_after_underscores_and_sums_of_weights_have_their_points_below_each_other():
+    names = ["label_ranking_average_precision", "f1"]
+    table = Table("t", "", [Column("metric", "label", names), Column("support", "count", [1234.25, 0.0625])])
+    console = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
+    console.print(drawn([table], "", console))
+    lines = console.file.getvalue().splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["label_ranking_", "average_precision", "f1"]
+    assert len({line.index(".") for line in (lines[-3], lines[-1])}) == 1
+
+
 @pytest.mark.parametrize(("width", "bars"), [(60, [12, 6, 0, 0]), (30, [0] * 4)])
 def test_a_wide_terminal_has_bars_of_values_from_0_to_1(width, bars):
     values = Column("f1", "bar", [1.0, 0.5, None, 2.0])

@@ -86,7 +86,8 @@ def test_tables_are_sorted_from_the_largest_with_what_is_undefined_last():
 
 @pytest.mark.parametrize(("value", "kind", "text"), [
     (None, "fraction", "-"), ("word", "fraction", "word"), (math.nan, "fraction", "nan"), (0.25, "bar", "0.2500"),
-    (0.25, "change", "+0.2500"), (-0.25, "change", "-0.2500"), (-1e-9, "change", "+0.0000"),
+    (0.25, "change", "+0.2500"), (-0.25, "change", "-0.2500"), (-1e-9, "change", "-1e-09"), (0.0, "change", "0"),
+    (4e-5, "change", "+4e-05"), (6e-5, "change", "+0.0001"), (-1e-9, "fraction", "0.0000"),
     (0.25, "number", "0.25"), (1234, "count", "1,234"),
 ])  # fmt: skip
 def test_a_cell_is_written_in_one_way(value: object, kind: str, text: str):
