@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast, get_args
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from streameval.adapters.engine import require
 from streameval.errors import InputError, MetricError
@@ -20,9 +21,6 @@ from streameval.schema.text import check_choice, quoted
 
 with require("sklearn"):
     from sklearn.utils.metadata_routing import MetadataRequest
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 __all__ = ["Scorer", "scorer"]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, overload
+
+from numpy.typing import ArrayLike
 
 from streameval.errors import InputError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
@@ -17,9 +19,6 @@ from streameval.schema.config import Nan, Null, Rows, Threshold, Ties, Unknown
 from streameval.schema.keywords import explained, meant_weights
 from streameval.schema.labels import ByLabel, Label, PerLabel
 from streameval.schema.text import check_number, label_lines, printable, quoted
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 _ONE = str | MetricSpec | Metric
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -92,6 +92,7 @@ class Mergeable(Saveable):
 
     __slots__ = ()
     _template: Any  # of what counts in it, or None
+    _parameters: Callable[[], dict[str, Any]]  # what it was constructed with besides that, for messages
     _family: ClassVar[type]
     _draw = above("plots", "draw")
 
@@ -157,10 +158,6 @@ class Mergeable(Saveable):
             result = self.copy()
             getattr(result, verb)(other)
         return result
-
-    def _parameters(self) -> dict[str, object]:
-        """What it was constructed with besides the evaluator, for messages."""
-        return {}
 
     def _differences(self, other: Any) -> list[str]:
         """What differs in how the two, of one class, were constructed, in words: their arguments, or the templates."""

@@ -27,10 +27,9 @@ class ExampleScores(NamedTuple):
     scores: ScoreArray
 
     @classmethod
-    def of(cls, batch: Batch) -> Self | None:
+    def of(cls, batch: Batch) -> Self:
         """The scores of a batch that has some."""
-        if batch.scores is None:
-            return None
+        assert batch.scores is not None  # noqa: S101  # where a state reads scores
         scores: ScoreArray = batch.scores
         lengths: Places
         columns: Places

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, Unpack, overload
+
+from numpy.typing import ArrayLike
 
 from streameval.errors import InputError, MetricError, silent
 from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
@@ -26,9 +28,6 @@ from streameval.states.base import Part
 from streameval.windows.times import Clock, Moment, Moments, Time
 from streameval.wire.envelope import decoding, opened, sealed
 from streameval.wire.fields import Sink, Source, varint, zigzag
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Examples: TypeAlias = tuple[object, object, object, object]
 """What users pass of many: truths, predictions, weights and masks."""

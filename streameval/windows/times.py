@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -43,14 +43,10 @@ class Clock:
     period: Any
     kind: ClassVar[int] = 2
     timed: ClassVar[bool] = False
-
-    def key(self, t: object, name: str = "t") -> Moment:
-        """What stands for a time."""
-        raise NotImplementedError
-
-    def keys(self, times: object) -> Moments:
-        """What stands for many times."""
-        raise NotImplementedError
+    key: ClassVar[Callable[..., Moment]]
+    """What stands for a time, which has a name in messages; where there are times."""
+    keys: ClassVar[Callable[..., Moments]]
+    """What stands for many times."""
 
     def before(self, key: int) -> int:
         """The latest time that does not belong to the period which ends at ``key``."""

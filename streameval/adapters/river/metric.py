@@ -35,6 +35,9 @@ _Parts: TypeAlias = tuple[list[Evaluator], list[MultiOutputMetric]]
 class MultiLabelMetric(MultiOutputMetric):
     """The part of River's interface that does not depend on what is measured."""
 
+    _own_counts: Callable[..., Any]
+    """What this metric counts with, about to count an example or, with sign -1, to take one back."""
+
     @property
     def requires_labels(self) -> bool:
         """Always true: River passes hard labels, never probabilities, to multi-label metrics."""
@@ -70,10 +73,6 @@ class MultiLabelMetric(MultiOutputMetric):
     def revert(self, y_true: Row, y_pred: Row, w: float = 1.0) -> None:
         """Take one example back, with the arguments that `update` received; a window takes none back."""
         call_update(self._own_counts(-1).revert, y_true, y_pred, w)
-
-    def _own_counts(self, sign: int = 1) -> Any:
-        """What this metric counts with, about to count an example or, with sign -1, to take one back."""
-        raise NotImplementedError
 
     def __add__(self, other: object) -> Metrics:
         return _collected(self, other)
