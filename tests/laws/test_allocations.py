@@ -90,6 +90,30 @@ def test_memory_that_is_refused_changes_nothing(kind: str, library: Path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_example_is_counted_right_or_not_at_all_whichever_python_object_finds_no_memory():
+    allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
+    ev = se.Evaluator(["ranking_loss"], ties="last")
+    tied = {"b"}, {"b": 0.5, "a": 0.5, "c": 0.75}
+    for _ in range(30):  # which are noted
+        ev.update({"b"}, {"a": 0.5, "b": 0.25, "c": 0.75})
+    before, right = ev.to_bytes(), ev.copy()
+    right.update(*tied)
+    for request in range(1, 20):
+        one = ev.copy()
+        one.update({"b"}, {"a": 0.5, "b": 0.25, "c": 0.75})
+        one.revert({"b"}, {"a": 0.5, "b": 0.25, "c": 0.75})
+        try:
+            allocator.set_nomemory(request, request + 1)
+            one.update(*tied)
+        except MemoryError:
+            allocator.remove_mem_hooks()
+            assert one.to_bytes() == before
+        else:
+            allocator.remove_mem_hooks()
+            assert one == right
+
+
 def run(kind: str, library: str, rounds: int) -> None:
     """Change objects, and copies of them that are never refused memory, in a process with the library."""
     loaded = ctypes.CDLL(library)

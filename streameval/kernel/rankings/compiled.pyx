@@ -294,8 +294,8 @@ cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part
 cdef bint has_ties(const sr_list* groups) noexcept:
     """Whether a true label has the score of another label."""
     cdef size_t at
-    for at in range(0, groups.used, SR_GROUP):
-        if groups.data[at + 2] > 1:  # its size
+    for at in range(groups.used // SR_GROUP):  # with a step, Cython would make a Python object, which may fail
+        if groups.data[at * SR_GROUP + 2] > 1:  # its size
             return True
     return False
 
