@@ -14,6 +14,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType
+from typing import Any
+
+import pytest
 
 import streameval as se
 
@@ -112,3 +115,26 @@ def chosen(executed: int, hits: int, name: str, commits: Sequence[int] = ()) -> 
     bounds = [1 + executed * part // hits for part in range(hits + 1)]
     drawn = {draw.randrange(low, high) for low, high in pairwise(bounds) if low < high}
     return sorted({*drawn, *commits[-2:], executed})
+
+
+def check_interruptions(
+    make: Callable[[], Any], run: Callable[[Any], object], go_on: Callable[[Any], object], hits: int
+) -> None:
+    """Interrupt a call of a window at so many points: it must be as before or as after, read alike and go on alike."""
+    attempted(lambda: run(make()))  # what happens at the first time alone must not be counted
+    before, window = make().to_bytes(), make()
+    executed = interrupted(lambda: attempted(lambda: run(window)), -1)
+    after = window.to_bytes()
+    for hit in range(1, executed + 1, max(1, executed // hits)):
+        window = make()
+        with pytest.raises(Interrupted):
+            interrupted(lambda window=window: attempted(lambda: run(window)), hit)
+        answer, result = window.get(), window.to_bytes()
+        assert result in (before, after), f"torn at instruction {hit}"
+        back = type(window).from_bytes(result)
+        assert answer == window.get() == back.get()
+        for target in (window, back):
+            go_on(target)
+        assert back.to_bytes() == window.to_bytes()
+        assert back.get() == window.get()
+        assert back.snapshot() == window.snapshot()

@@ -9,6 +9,7 @@ import random
 import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from streameval.kernel.backend import BACKEND
 from streameval.kernel.types import DONE, OTHER
 from tests.states.test_state_set import LABELS, LEVELS, METRICS, PROPENSITIES, readings
 from tests.support.effort import cases, crossed, spread
-from tests.support.interruptions import Interrupted, attempted, interrupted
+from tests.support.interruptions import attempted, check_interruptions
 from tests.support.kinds import KEEP, SCORED
 from tests.wire.test_decisions import sealed
 
@@ -496,25 +497,11 @@ OPERATIONS: dict[str, Callable[[Any, str], object]] = {
 
 @pytest.mark.parametrize(("kind", "operation", "weight"), crossed(KINDS, OPERATIONS, [1.0, 0.3]))
 def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
-    def run(window: Any) -> None:
-        attempted(lambda: OPERATIONS[operation](window, kind))
+    def go_on(window: Any) -> None:
+        window.update({"x", "new"}, {"newer": 0.5, "a": 0.1}, weight=0.7, **at(kind, 8))
 
-    run(filled(kind, weight))  # imports what is imported when it is first needed
-    before, window = filled(kind, weight).to_bytes(), filled(kind, weight)
-    executed = interrupted(lambda: run(window), -1)
-    after = window.to_bytes()
-    for hit in range(1, executed + 1, max(1, executed // cases(8))):
-        window = filled(kind, weight)
-        with pytest.raises(Interrupted):
-            interrupted(lambda window=window: run(window), hit)
-        answer, result = window.get(), window.to_bytes()
-        assert result in (before, after), f"torn at instruction {hit}"
-        back = type(window).from_bytes(result)
-        assert answer == window.get() == back.get()
-        for target in (window, back):
-            target.update({"x", "new"}, {"newer": 0.5, "a": 0.1}, weight=0.7, **at(kind, 8))
-        assert back == window
-        assert back.snapshot() == window.snapshot()
+    make, run = partial(filled, kind, weight), lambda window: OPERATIONS[operation](window, kind)
+    check_interruptions(make, run, go_on, cases(8))
 
 
 class Meddling(dict):

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from streameval.schema.labels import LabelIndex
 from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.each import with_each
 from tests.support.effort import cases, crossed, spread
-from tests.support.interruptions import Interrupted, attempted, interrupted
+from tests.support.interruptions import check_interruptions
 from tests.support.streams import Example, Stream, feed_many, readings, streams
 from tests.support.twins import cells_in, count_slots
 from tests.wire.test_decisions import sealed, varint
@@ -655,28 +656,12 @@ OPERATIONS: dict[str, Callable[[object, str], object]] = {
 
 @pytest.mark.parametrize(("kind", "operation", "weight"), crossed(KINDS, OPERATIONS, [1.0, 0.3]))
 def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
-    def run(window: object) -> None:
-        attempted(lambda: OPERATIONS[operation](window, kind))
+    def go_on(window: Any) -> None:
+        window.update({"x", "new"}, {"newer", "a"}, weight=0.7, **at(kind, 8))
+        window.update_many([{"y"}], [{"x"}], **many_at(kind, 9, 1))
 
-    run(filled(kind, weight=weight))  # what happens at the first time alone must not be counted
-    before = filled(kind, weight=weight).to_bytes()
-    window = filled(kind, weight=weight)
-    executed = interrupted(lambda: run(window), -1)
-    after = window.to_bytes()
-    for hit in range(1, executed + 1, max(1, executed // cases(10))):
-        window = filled(kind, weight=weight)
-        with pytest.raises(Interrupted):
-            interrupted(lambda window=window: run(window), hit)
-        answer = window.get()
-        result = window.to_bytes()
-        assert result in (before, after), f"torn at instruction {hit}"
-        back = type(window).from_bytes(result)
-        assert answer == window.get() == back.get()
-        for target in (window, back):
-            target.update({"x", "new"}, {"newer", "a"}, weight=0.7, **at(kind, 8))
-            target.update_many([{"y"}], [{"x"}], **many_at(kind, 9, 1))
-        assert window.to_bytes() == back.to_bytes()
-        assert window.get() == back.get()
+    make, run = partial(filled, kind, weight=weight), lambda window: OPERATIONS[operation](window, kind)
+    check_interruptions(make, run, go_on, cases(10))
 
 
 @pytest.mark.parametrize("kind", KINDS)
