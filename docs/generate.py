@@ -21,11 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, no
 
 import streameval
 from streameval.adapters.river.classes import CLASSES
-from streameval.evaluation.details import Details
 from streameval.evaluation.metric import options_of
 from streameval.metrics.catalogue import MetricInfo, catalogue
 from streameval.metrics.spec import Parameter, choice_text
-from streameval.schema.keywords import ATTRIBUTES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -135,9 +133,9 @@ def public_names() -> str:
 
 def members_of(thing: type) -> list[str]:
     """The public attributes of a class, without those that only say what to write instead."""
-    refused = {name: getattr(Details, name) for name in ATTRIBUTES}
     names = sorted({*dir(thing), *getattr(thing, "__dataclass_fields__", ())})  # fields without default are in no class
-    return [name for name in names if name[0] != "_" and refused.get(name, 0) is not getattr(thing, name, None)]
+    absent = [name for name in names if (getattr(thing, name, None).__doc__ or "").startswith("Absent: ")]
+    return [name for name in names if name[0] != "_" and name not in absent]
 
 
 def _table(head: str, names: Iterable[str]) -> str:

@@ -99,15 +99,35 @@ def __getattr__(name: str) -> object:
     elif name[:1].isupper() and hasattr(_classes, name):
         value = getattr(_classes, name)
     else:
-        named = [one for one in catalogue() if name[:1].isupper() and name.lower() in (one.name, *one.aliases)]
-        advice = f"; write {named[0].class_name}" if named else ""
-        if name[0] != "_" and hasattr(Evaluator, name):
-            advice = f"; it is a method, as of an Evaluator: ev.{name}(...)"
-        if name.startswith(("Micro", "Macro", "Weighted", "Samples")):
-            advice = "; classes for River are in streameval.adapters.river"
-        raise AttributeError(f"module 'streameval' has no attribute {name!r}{advice}")
+        raise AttributeError(f"module 'streameval' has no attribute {name!r}{_advice(name)}")
     globals()[name] = value
     return value
+
+
+def _advice(name: str) -> str:
+    """What to write in place of a name that other libraries have."""
+    named = [one for one in catalogue() if name[:1].isupper() and name.lower() in (one.name, *one.aliases)]
+    if named:
+        return f"; write {named[0].class_name}"
+    if name.startswith(("Micro", "Macro", "Weighted", "Samples", "River")):
+        return "; classes for River are in streameval.adapters.river"
+    if name in ("adapters", "plots", "testing"):
+        return f"; run: import streameval.{name}"
+    if advice := {
+        "compare": "save_html({'a': ev, 'b': other}, path) compares evaluators, 'streameval compare' saved states",
+        "evaluate": "score(y_true, y_pred, metrics) reads arrays, evaluate_table files and tables",
+        "Interval": "Evaluator.bounds returns guaranteed Bounds",
+    }.get(name):
+        return f"; {advice}"
+    if name[0] == "_":
+        return ""
+    if callable(getattr(Evaluator, name, None)):
+        return f"; it is a method, as of an Evaluator: ev.{name}(...)"
+    try:
+        return f"; call score(y_true, y_pred, [{metric(name).spec.key!r}])"
+    except MetricError as error:
+        why, _, advice = str(error).partition("; ")
+        return f"; {error}" if "more than one" in why else f"; {advice}" if advice and "catalogue" not in advice else ""
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -43,41 +44,52 @@ def main(args: Sequence[str] | None = None) -> int:
         return 130
     # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same.
     usage: Any = typer.BadParameter.__mro__[2]
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
-        stream = getattr(sys, name)
-        if hasattr(stream, "reconfigure"):
-            if not is_terminal(stream):  # as --output writes a file
-                encoding = None if os.environ.get("PYTHONIOENCODING") else "utf-8"
-                stream.reconfigure(encoding=encoding, newline="\n")
-            stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
-    parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
-    words = [_SPELLINGS.get(name, name) + equals + value for name, equals, value in parts]
-    words = [*words[1:], "--help"] if words[:1] == ["help"] else words
-    code: object = 0
-    try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _warned
-            WARNINGS.set([])
-            warnings.simplefilter("always", DataWarning)
-            run: Any = partial(app, args=words or ["--help"], prog_name="streameval", standalone_mode=False)
-            with until_unread():
-                code = copy_context().run(run)  # settings hold for this run
-    except SystemExit as end:  # completion of shells
-        return end.code if isinstance(end.code, int) else 0
-    except (KeyboardInterrupt, typer.Abort):
-        return 130
-    except (StreamevalError, DataWarning) as error:  # a warning with --strict
-        return _failed(str(error))
-    except OSError as error:
-        forget_output()
-        return _failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-    except MemoryError:
-        return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
-    except usage as error:
-        return _failed(usage_error(error))
-    return code if isinstance(code, int) else 0
+    with _plain_streams(restored=args is not None):
+        parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
+        words = [_SPELLINGS.get(name, name) + equals + value for name, equals, value in parts]
+        words = [*words[1:], "--help"] if words[:1] == ["help"] else words
+        code: object = 0
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _warned
+                WARNINGS.set([])
+                warnings.simplefilter("always", DataWarning)
+                run: Any = partial(app, args=words or ["--help"], prog_name="streameval", standalone_mode=False)
+                with until_unread():
+                    code = copy_context().run(run)  # settings hold for this run
+        except SystemExit as end:  # completion of shells
+            return end.code if isinstance(end.code, int) else 0
+        except (KeyboardInterrupt, typer.Abort):
+            return 130
+        except (StreamevalError, DataWarning) as error:  # a warning with --strict
+            return _failed(str(error))
+        except OSError as error:
+            forget_output()
+            return _failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        except MemoryError:
+            return _failed("memory has run out; fewer labels, slices (--by) or a smaller --window need less")
+        except usage as error:
+            return _failed(usage_error(error))
+        return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _plain_streams(*, restored: bool) -> Iterator[None]:
+    """Standard streams as the command writes them; those of a program that calls it are restored."""
+    with ExitStack() as ends:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # it was closed
+                setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
+            stream = getattr(sys, name)
+            if hasattr(stream, "reconfigure"):
+                if restored:
+                    ends.enter_context(suppress(OSError, ValueError))  # it is closed
+                    ends.callback(stream.reconfigure, encoding=stream.encoding, errors=stream.errors, newline=None)
+                if not is_terminal(stream):  # as --output writes a file
+                    encoding = None if os.environ.get("PYTHONIOENCODING") else "utf-8"
+                    stream.reconfigure(encoding=encoding, newline="\n")
+                stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
+        yield
 
 
 class _WithoutPandas(MetaPathFinder):

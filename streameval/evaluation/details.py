@@ -359,7 +359,7 @@ class Details(Guarded):
         return True
 
 
-def _absent(name: str, advice: str) -> property:
+def absent(name: str, advice: str) -> property:
     """An attribute that is absent, for which users of other libraries ask; a ``__getattr__`` would slow all others."""
 
     def get(self: object) -> Never:
@@ -370,4 +370,4 @@ def _absent(name: str, advice: str) -> property:
 
 explain_methods(Details)
 for _name, _advice in ATTRIBUTES.items():
-    setattr(Details, _name, _absent(_name, _advice))
+    setattr(Details, _name, absent(_name, _advice))

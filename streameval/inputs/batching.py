@@ -76,7 +76,9 @@ def read_many(
     check_choice("null", null, NULLS)
     arguments = [Argument(role, reader, frames, many, null) for role, _ in zip(NAMES, values, strict=False)]
     for argument, (value, _) in zip(arguments, values, strict=True):
-        argument.listed = not hasattr(value, "dtype")
+        argument.lists = (
+            "{}.to_pylist()" if hasattr(value, "to_pylist") else "[*{}]" if hasattr(value, "dtype") else "{}"
+        )
     start_samples(arguments, (y_true, y_pred))
     if {form for _, form in values[:2]} <= {"frame", "series"}:
         check_row_keys(y_true, y_pred, reader.notes)

@@ -235,7 +235,7 @@ class Argument:
     """Which argument is read, and how; a matrix without column names takes those of the data ``frames``."""
 
     __slots__ = (
-        "compared", "frames", "listed", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample",
+        "compared", "frames", "lists", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample",
         "scored", "turned", "twos", "width",
     )  # fmt: skip
 
@@ -244,7 +244,7 @@ class Argument:
     ) -> None:
         self.role, self.reader, self.frames, self.name, self.many = role, reader, frames, NAMES[role], many
         self.null = null  # what a missing example means
-        self.listed = not many  # whether numpy makes a matrix of examples that are lists, as of no column of objects
+        self.lists = "{}"  # what makes lists of it, of which numpy makes a matrix, as of no column of objects
         self.position: int | None = None  # of the example that is read, where one after the other is
         self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
         self.scored = role == PRED and reader.keeps_scores  # a state reads its scores

@@ -209,8 +209,8 @@ def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
     labels = sorted({*map(python_value, example)}, key=int)
     named = f"label{'s' * (len(labels) > 1)} {' and '.join(map(quoted, labels))}"
     fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
-    examples, numbers = "rows" if argument.many else "row", ", int" * (str in map(type, labels))
-    array = f"np.asarray({examples}{numbers})" if argument.listed else f"np.array([*{examples}], int)"
+    lists = argument.lists.format("rows" if argument.many else "row")
+    array = f"np.asarray({lists}{', int' * (str in map(type, labels) or lists[0] == '[')})"
     either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"
     indicators = f"for indicators give {fields or array} or rows='indicator'"
     return InputError(f"{either}; {indicators}, for labels sets or rows='labels'")

@@ -12,6 +12,7 @@ from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 from streameval.errors import InputError, public
 from streameval.evaluation.core import NUMBERS, core_of
 from streameval.evaluation.counting import try_prediction
+from streameval.evaluation.details import absent
 from streameval.evaluation.guarding import Change, Declined, changes, make, reads
 from streameval.evaluation.value import fresh_of
 from streameval.inputs.forms import form_of
@@ -361,3 +362,6 @@ def _check_age(max_age: Any) -> None:
         if max_age >= max_age - max_age and not isinstance(max_age, bool):
             return
     raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
+
+
+setattr(Pending, "get", absent("get", "call evaluator.get()"))  # noqa: B010  # documentation leaves it out

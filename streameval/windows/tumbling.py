@@ -8,6 +8,7 @@ from typing import ClassVar, Generic
 
 from streameval.errors import InputError, public
 from streameval.evaluation.counting import A
+from streameval.evaluation.details import absent
 from streameval.evaluation.guarding import reads
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, Period, clock_of, whole
@@ -33,6 +34,9 @@ class ClosedWindow(Generic[A]):
     start: int | datetime | float
     end: int | datetime | float
     evaluator: A
+
+
+setattr(ClosedWindow, "get", absent("get", "call evaluator.get()"))  # noqa: B010  # documentation leaves it out
 
 
 @public

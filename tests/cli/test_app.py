@@ -369,3 +369,11 @@ def test_a_notebook_may_redirect_standard_streams(make, monkeypatch):
         written, said = (one.content if isinstance(one, Writer) else one.getvalue() for one in (out, err))
         assert (code, written.splitlines()[:1]) == (0 if lines else 2, lines)
         assert said == ("" if lines else "streameval: there is no file 'none'\n")
+
+
+@pytest.mark.parametrize("args", [["metrics"], ["evaluate", "none"], ["nothing"]])
+def test_streams_of_a_program_that_runs_a_command_stay_as_they_were(args, monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(io.BytesIO(), encoding="latin-1", errors="xmlcharrefreplace"))
+    main(args)
+    assert {(one.encoding, one.errors) for one in (sys.stdout, sys.stderr)} == {("latin-1", "xmlcharrefreplace")}

@@ -279,6 +279,12 @@ def test_what_cannot_grow_is_not_watched(run, tmp_path, name, data, message):
     assert (ran.code, message in ran.err) == (2, True)
 
 
+def test_watch_names_no_option_that_it_lacks(run, tmp_path):
+    (tmp_path / "r.jsonl").write_bytes(LINES)
+    ran = run("watch", "r.jsonl", "-a", "nothing", "-p", "guess")
+    assert (ran.code, "there is no column 'nothing'" in ran.err, "--truth" in ran.err) == (2, True, False)
+
+
 def test_a_terminal_that_waits_for_input_is_told_how_to_end_it(tmp_path):
     screen = Terminal()
     streams = {"stdin": screen.slave, "stdout": screen.slave, "stderr": screen.slave}

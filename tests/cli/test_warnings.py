@@ -131,6 +131,7 @@ def test_the_command_explains_how_rows_were_read(run, rows: str):
     ran = run("evaluate", "r.csv", "-a", "t", "-p", "p", "--explain", "-f", "json", "--report", "r.html")
     assert ran.err.splitlines()[1:] == ["  a, b", "  no labels", ran.err.splitlines()[3], "  b", "  a"]
     assert [line.split(":")[0] for line in ran.err.splitlines()[::3]] == ["actual 't'", "predicted 'p'"]
+    assert all(line.endswith(" 2 labels in the first rows") for line in ran.err.splitlines()[::3])
     assert json.loads(ran.out)["input"]["y_true"]["examples"] == [{"labels": ["a", "b"]}, {"labels": []}]
     assert "How the first examples were read" in Path("r.html").read_text()
     Path("truth.csv").write_text("p,t\nb,a|b\na,\n")

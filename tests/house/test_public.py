@@ -206,6 +206,28 @@ def test_calls_that_mean_another_function_or_order_say_so():
         _ = se.NDCG
 
 
+@pytest.mark.parametrize(("name", "advice"), [
+    ("compare", "; save_html({"), ("evaluate", "; score(y_true"), ("Interval", "; Evaluator.bounds returns"),
+    ("accuracy_score", "; call score(y_true, y_pred, ['subset_accuracy'])"),
+    ("f1_micro", "; call score(y_true, y_pred, ['f1_micro'])"), ("accuracy", "; 'accuracy' has more than one meaning"),
+    ("multilabel_confusion_matrix", "; Evaluator.per_label() returns"), ("merge", "; it is a method, "), ("zzz", ""),
+    ("RiverMetric", "; classes for River are in "), ("compute", ""),
+])  # fmt: skip
+def test_a_name_that_the_package_lacks_is_answered_with_what_to_write(name: str, advice: str):
+    with pytest.raises(AttributeError) as refused:
+        getattr(se, name)
+    message = f"module 'streameval' has no attribute {name!r}{advice}"
+    assert str(refused.value).startswith(message)
+    assert advice or str(refused.value) == message
+
+
+@pytest.mark.parametrize("holder", [se.Pending(se.Evaluator()), se.ClosedWindow(0, 0, 1, se.Evaluator())])
+def test_what_holds_an_evaluator_says_where_its_metrics_are(holder: object):
+    assert not hasattr(holder, "get")
+    with pytest.raises(AttributeError, match=r"has no attribute 'get'; call evaluator\.get\(\)"):
+        _ = holder.get
+
+
 ANY = {
     "Evaluator.get": "each overload says more",
     "Evaluator.to_dict": "parts of several types, as of JSON",

@@ -163,6 +163,10 @@ def test_the_message_says_where_and_both_ways_out_are_open():
         se.Evaluator().update({3}, [1, 0, 1])
     with pytest.raises(se.InputError, match=r"give row\._asdict\(\) or"):
         se.Evaluator().update(named([1, 1]), {3})
+    rows = pa.array([["1", "0", "1"], ["0", "1", "1"]])
+    with pytest.raises(se.InputError, match=r"give np\.asarray\(rows\.to_pylist\(\), int\) or"):
+        counted(rows, rows)
+    counted(*[np.asarray(rows.to_pylist(), int)] * 2)
     true, guess = [[1, 0, 1], [0, 1, 1]], [[1, 1, 1], [0, 0, 0]]
     rows_read = counted(np.asarray(true), np.asarray(guess))
     assert counted(true, guess, rows="indicator") == se_with_rows(rows_read, "indicator")
