@@ -10,7 +10,6 @@ cdef extern from "table.h" nogil:
         uint64_t* places
         size_t mask, used, promised
         int sums
-    void se_sums_prefetch(const se_sums*, uint64_t, uint64_t)
     uint64_t* se_sums_find(const se_sums*, uint64_t, uint64_t)
     int se_sums_init(se_sums*, size_t, int)
     int se_sums_copy(se_sums*, const se_sums*)

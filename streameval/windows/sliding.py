@@ -16,7 +16,6 @@ from streameval.evaluation.suspicions import look_if_due, set_next_look
 from streameval.inputs.values import array_within
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
-from streameval.schema.batch import Example
 from streameval.schema.config import NULLS, Null
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
@@ -101,13 +100,12 @@ class _Recent(Window[A]):
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
         history, core = self._history()
-        labels = core.labels
-        is_plain = core.fast_path and not core.scored and core.weights.value is None and not self.timed
-        if is_plain and core.table.examples < core.table.most:
-            placed = history.counts.place_example(labels.known, labels.fixed, y_true, y_pred, core.threshold)
-            if placed is not None:
-                return history.prepare_slide(Example(*placed), 0, self._size, ALWAYS)
-        raise Declined
+        labels, prepare, parts = core.labels, history.tape.prepare_slide, None
+        if core.fast_path:
+            parts = prepare(history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size)
+        if parts is None:
+            raise Declined
+        return parts  # type: ignore[no-any-return]
 
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))

@@ -281,6 +281,34 @@ def test_scores_take_four_bytes_until_one_needs_eight():
     assert again.to_bytes() == window.to_bytes()
 
 
+@pytest.mark.parametrize("keep", [[], ["rankings"], ["curves"], ["rankings", "curves"]])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, dict])
+def test_a_window_in_a_trace_slides_as_one_by_itself_and_not_where_another_object_refuses(keep: list[str], dtype: Any):
+    draw, labels = np.random.default_rng(5), list("abcd")
+
+    def of_all() -> se.Evaluator:
+        return se.Evaluator([], labels=labels, threshold=0.5, keep=keep)
+
+    single, inner, few = (se.Rolling(of_all(), size=size) for size in (6, 6, 70))
+    trace = se.Trace({"few": inner, "many": few, "other": se.Evaluator([], labels=["a"], threshold=0.5)}, every=1000)
+    for number in range(120):
+        scores = draw.choice([0.25, 0.5, float(draw.random())], 4 if number % 3 else 2)
+        names = draw.permutation(labels)[: len(scores)].tolist()
+        if dtype is not dict:
+            scores, names = np.resize(scores, 4).astype(dtype if number < 60 else np.float64), labels
+        y_pred = dict(zip(names, scores.tolist(), strict=True)) if dtype is dict else scores
+        y_true = {"d", names[0]}
+        before = trace.to_bytes()
+        with pytest.raises(se.InputError):
+            trace.update(y_true, y_pred)
+        assert trace.to_bytes() == before
+        both = se.Trace({"few": inner, "many": few}, every=1000)
+        both.update(y_true, y_pred)
+        single.update(y_true, y_pred)
+        assert inner.to_bytes() == single.to_bytes() == se.Rolling.from_bytes(single.to_bytes()).to_bytes()
+    assert few.examples == 70
+
+
 @pytest.mark.skipif(BACKEND != "compiled", reason="numpy has no such call")
 @pytest.mark.parametrize(("labels", "code"), [(10, DONE), (70_000, OTHER)])
 def test_one_call_of_the_kernel_takes_no_example_back_that_lets_other_threads_run(labels: int, code: int):

@@ -35,6 +35,10 @@ cdef class Counts(Counting):
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
     ) except -2
+    cdef object prepare_placed(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots,
+        const se_score_rows** row,
+    )
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1
     cdef bytearray place_examples(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t examples, int32_t* lengths, se_sums* keys

@@ -270,28 +270,36 @@ cdef class Counts(Counting):
         self.counted.examples += examples
 
     def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
+        cdef Py_ssize_t slots
+        cdef const se_score_rows* row
+        return self.prepare_placed(columns, fixed, y_true, y_pred, threshold, sign, &slots, &row)
+
+    cdef object prepare_placed(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots,
+        const se_score_rows** row,
+    ):
+        """The same, how many slots the example has, and its scores, which stay where they are as long as the part."""
         cdef Scored* data
         cdef se_rows binary
         cdef uint64_t totals[3]
-        cdef Py_ssize_t slots
         if self.weighted() or (sign > 0 and self.counted.examples >= self.most):
             return OTHER
         if not self.following:
             self.begin(columns, threshold)
-            slots = self.placed(columns, fixed, y_true, y_pred, totals)
-            return OTHER if slots < 0 else self.prepared(
-                None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False
+            slots[0] = self.placed(columns, fixed, y_true, y_pred, totals)
+            return OTHER if slots[0] < 0 else self.prepared(
+                None, self.touched, slots[0], fixed, totals[0] | totals[1] << 32, totals[2], sign, False
             )
         data = <Scored*>cleared(1, sizeof(Scored))
         part = se_part_new(commit_scored, data, release_scored, self)
-        data.rows.fixed = fixed
-        slots = self.read_scored(columns, y_true, y_pred, threshold, 1, &data.rows, &binary, totals)
-        if slots < 0:
+        data.rows.fixed, row[0] = fixed, &data.rows
+        slots[0] = self.read_scored(columns, y_true, y_pred, threshold, 1, &data.rows, &binary, totals)
+        if slots[0] < 0:
             return OTHER
         # The block goes with the part, as whatever is read before the commit would stand in it.
         data.block, self.block, self.block_width, self.block_cells = self.block, NULL, 0, 0
         counted = self.prepared(
-            None, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2], sign, False
+            None, self.touched, slots[0], fixed, totals[0] | totals[1] << 32, totals[2], sign, False
         )
         if type(counted) is int:
             return counted

@@ -4,6 +4,7 @@ Here is what counts examples of common forms and slides in one call; `streameval
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
@@ -11,8 +12,8 @@ from libc.string cimport memset
 from streameval.kernel.decisions.cells cimport se_rows, se_slots
 from streameval.kernel.decisions.compiled cimport FOLLOWERS, Counts
 from streameval.kernel.decisions.counting cimport se_add_example
-from streameval.kernel.memory cimport check_memory
-from streameval.kernel.part cimport DONE, OTHER, se_commit, se_part, se_release
+from streameval.kernel.memory cimport check_memory, cleared
+from streameval.kernel.part cimport DONE, OTHER, se_commit, se_part, se_part_new, se_release
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums, se_sums_init, se_sums_reserve, set_seed
 from streameval.kernel.tape.storing cimport (
@@ -23,6 +24,14 @@ set_seed()
 
 cdef enum:
     FEW = 64  # examples that are taken back from tables of scores at once, at most
+
+
+cdef struct Leaving:
+    # The oldest examples on their way off a tape and out of counts; their parts in tables that follow stand behind.
+    PyObject* tape
+    PyObject* counts
+    Py_ssize_t examples
+    int prepared
 
 
 cdef class Tape(Storing):
@@ -91,9 +100,7 @@ cdef class Tape(Storing):
             for at in range(SLOT):
                 one.count[at] = row.rows
             if counts.following:
-                scored = row.width
-                while row.ranked != NULL and scored and not row.ranked[scored - 1]:
-                    scored -= 1
+                scored = scores_in(&row)
                 one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, row.rows * scored, row.rows * scored
                 one.size = 4 if row.single or are_narrow(<const double*>row.scores, row.rows * scored) else 8
             self.reserve(&one)
@@ -144,19 +151,47 @@ cdef class Tape(Storing):
         """Add the first scores of a row; there is room."""
         cdef int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].last
         cdef char* to = self.held[SCORE].items + self.held[SCORE].last * self.held[SCORE].size
-        cdef double score
-        cdef Py_ssize_t at, start = row * rows.width
-        for at in range(size):
-            column[at] = <int32_t>rows.columns[at]
-            score = (<const float*>rows.scores)[start + at] if rows.single else (<const double*>rows.scores)[start + at]
-            if self.held[SCORE].size == 4:
-                (<float*>to)[at] = <float>score
-            else:
-                (<double*>to)[at] = score
+        write_scores(rows, row * rows.width, size, self.held[SCORE].size == 4, column, to)
         (<int32_t*>self.held[MANY].items)[self.held[MANY].last] = <int32_t>size
         self.held[MANY].last += 1
         self.held[COLUMN].last += size
         self.held[SCORE].last += size
+
+    def prepare_slide(
+        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size
+    ):
+        cdef Py_ssize_t oldest = self.late(size - 1, INT64_MIN), slots, scored, at
+        cdef const se_score_rows* row = NULL
+        cdef se_score_rows old
+        cdef Leaving* leaving
+        cdef Appended* one
+        cdef int32_t* many
+        if self.timed or self.weighted or oldest > FEW or max(counts.width, len(columns)) > 0x7FFFFFFF // 10:
+            return None
+        leaving = <Leaving*>cleared(1, sizeof(Leaving) + FOLLOWERS * oldest * sizeof(se_part))
+        leaving.tape, leaving.counts, leaving.examples = <PyObject*>self, <PyObject*>counts, oldest
+        left = se_part_new(commit_leaving, leaving, release_leaving, counts)
+        old.fixed, old.mask = fixed, NULL
+        if counts.following and not self.prepare_oldest(
+            counts, columns, threshold, oldest, &old, <se_part*>(leaving + 1), &leaving.prepared
+        ):
+            return None
+        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &row)
+        if type(counted) is int:
+            return None
+        scored = 0 if row == NULL else scores_in(row)
+        one = <Appended*>cleared(1, sizeof(Appended) + scored * sizeof(double) + (1 + scored + slots) * sizeof(int32_t))
+        describe(one, slots, 1.0, 0)
+        many = <int32_t*>(<double*>(one + 1) + scored)
+        if row != NULL:
+            one.size = 4 if row.single or are_narrow(<const double*>row.scores, scored) else 8
+            many[0], one.count[COLUMN], one.count[SCORE] = <int32_t>scored, scored, scored
+            one.items[MANY], one.items[COLUMN], one.items[SCORE] = many, many + 1, one + 1
+            write_scores(row, 0, scored, one.size == 4, many + 1, <char*>(one + 1))
+        one.items[SLOT] = many + 1 + scored
+        for at in range(slots):
+            many[1 + scored + at] = <int32_t>counts.touched[at]
+        return [counted, self.prepared(one), left]
 
     def slide_many(
         self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size, stamps,
@@ -216,6 +251,44 @@ cdef class Tape(Storing):
         finally:
             counts.root.guard.stop(done)
             free(keys.places)
+
+
+cdef Py_ssize_t scores_in(const se_score_rows* row) noexcept:
+    """How many labels of a row have a score; they stand first."""
+    cdef Py_ssize_t scored = row.width
+    while row.ranked != NULL and scored and not row.ranked[scored - 1]:
+        scored -= 1
+    return scored
+
+
+cdef void write_scores(
+    const se_score_rows* rows, Py_ssize_t start, Py_ssize_t size, bint narrow, int32_t* column, char* to
+) noexcept:
+    """Write scores from one cell on, and their columns."""
+    cdef double score
+    cdef Py_ssize_t at
+    for at in range(size):
+        column[at] = <int32_t>rows.columns[at]
+        score = (<const float*>rows.scores)[start + at] if rows.single else (<const double*>rows.scores)[start + at]
+        if narrow:
+            (<float*>to)[at] = <float>score
+        else:
+            (<double*>to)[at] = score
+
+
+cdef void commit_leaving(void* data) noexcept:
+    cdef Leaving* leaving = <Leaving*>data
+    cdef int at
+    (<Tape>leaving.tape).take_back(&(<Counts>leaving.counts).counted, leaving.examples)
+    for at in range(leaving.prepared):
+        se_commit(<se_part*>(leaving + 1) + at)
+
+
+cdef void release_leaving(void* data) noexcept:
+    cdef int at
+    for at in range((<Leaving*>data).prepared):
+        se_release(<se_part*>(<Leaving*>data + 1) + at)
+    free(data)
 
 
 cdef bint are_narrow(const double* scores, Py_ssize_t size) noexcept:

@@ -91,6 +91,10 @@ class Tape:
         """
         return OTHER
 
+    def prepare_slide(self, *_: object) -> list[Part] | None:
+        """Prepare the same, up to ``size``, if there are no stamps; None if the fast path does not handle it."""
+        return None
+
     def slide_many(self, *_: object) -> int:
         """The same of all or none of some examples and their stamps, or None: of lists, or of rows if tables follow."""
         return OTHER

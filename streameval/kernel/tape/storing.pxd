@@ -43,6 +43,7 @@ cdef class Storing:
     cdef int64_t newest(self) noexcept nogil
     cdef int write(self, int part) except -1
     cdef int reserve(self, const Appended* data) except -1
+    cdef object prepared(self, Appended* data)
     cdef void view(self, Appended* data, Py_ssize_t start) noexcept
     cdef void promise(self, Appended* data, int by) noexcept
     cdef Py_ssize_t late(self, Py_ssize_t size, int64_t limit) noexcept nogil

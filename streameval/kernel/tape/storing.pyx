@@ -123,11 +123,15 @@ cdef class Storing:
         cdef Py_ssize_t position
         cdef Appended* data = <Appended*>cleared(1, sizeof(Appended) + slot.shape[0] * sizeof(int32_t))
         describe(data, slot.shape[0], weight, stamp)
-        data.tape = <PyObject*>self
-        part = se_part_new(commit_append, data, release_append, self)
         for position in range(slot.shape[0]):
             (<int32_t*>(data + 1))[position] = <int32_t>slot[position]
         data.items[SLOT] = data + 1
+        return self.prepared(data)
+
+    cdef object prepared(self, Appended* data):
+        """Prepare to append one example, with which its items stand in memory that is to be freed."""
+        data.tape = <PyObject*>self
+        part = se_part_new(commit_append, data, release_append, self)
         self.reserve(data)
         self.promise(data, 1)
         return part
