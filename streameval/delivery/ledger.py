@@ -184,7 +184,7 @@ class Ledger(Mergeable, Generic[StateT]):
     @overload
     def get(self: Ledger[StateT], metric: MetricLike | None = None) -> object: ...
     def get(self, metric: MetricLike | None = None) -> object:
-        """Values for the sum of all shards: of one metric of evaluators, or of all of their metrics by name."""
+        """The value of one metric for the sum of all shards, or a dict by name of all metrics."""
         with self._guard.reading:
             whole: Any = self._read()
         notes_of(whole._guard).warnings = notes_of(self._guard).warnings  # it is summed anew, but warns once

@@ -297,7 +297,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @property
     def cross(self) -> tuple[tuple[str, ...], ...]:
-        """The combinations of names by which examples are sliced, too."""
+        """The combinations of names by which examples are also sliced."""
         return tuple(axis.names for axis in self._axes[len(self._by) :])
 
     @property

@@ -281,7 +281,7 @@ class Rolling(_Recent[A]):
 
 @public
 class TimeRolling(_Recent[A]):
-    """Metrics of the last ``period`` of time: a sliding window over an evaluator or a metric.
+    """Metrics of the examples of the last ``period``: a sliding window over an evaluator or a metric.
 
     At any moment the window holds the examples with a time in (latest - period, latest].
 
