@@ -118,14 +118,15 @@ def chosen(executed: int, hits: int, name: str, commits: Sequence[int] = ()) -> 
 
 
 def check_interruptions(
-    make: Callable[[], Any], run: Callable[[Any], object], go_on: Callable[[Any], object], hits: int
+    make: Callable[[], Any], run: Callable[[Any], object], go_on: Callable[[Any], object], hits: int, name: str
 ) -> None:
-    """Interrupt a call of a window at so many points: it must be as before or as after, read alike and go on alike."""
+    """Interrupt a call of a window at points as `chosen`: it must be as before or as after, read and go on alike."""
     attempted(lambda: run(make()))  # what happens at the first time alone must not be counted
     before, window = make().to_bytes(), make()
-    executed = interrupted(lambda: attempted(lambda: run(window)), -1)
+    commits = list[int]()
+    executed = interrupted(lambda: attempted(lambda: run(window)), -1, commits=commits)
     after = window.to_bytes()
-    for hit in range(1, executed + 1, max(1, executed // hits)):
+    for hit in chosen(executed, hits, name, commits) if executed else ():
         window = make()
         with pytest.raises(Interrupted):
             interrupted(lambda window=window: attempted(lambda: run(window)), hit)

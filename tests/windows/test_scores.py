@@ -529,7 +529,7 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
         window.update({"x", "new"}, {"newer": 0.5, "a": 0.1}, weight=0.7, **at(kind, 8))
 
     make, run = partial(filled, kind, weight), lambda window: OPERATIONS[operation](window, kind)
-    check_interruptions(make, run, go_on, cases(8))
+    check_interruptions(make, run, go_on, cases(8), f"{kind}, {operation}")
 
 
 class Meddling(dict):

@@ -661,7 +661,7 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
         window.update_many([{"y"}], [{"x"}], **many_at(kind, 9, 1))
 
     make, run = partial(filled, kind, weight=weight), lambda window: OPERATIONS[operation](window, kind)
-    check_interruptions(make, run, go_on, cases(10))
+    check_interruptions(make, run, go_on, cases(10), f"{kind}, {operation}")
 
 
 @pytest.mark.parametrize("kind", KINDS)
