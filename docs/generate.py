@@ -190,10 +190,11 @@ class _OfCurves(_Options, total=False):
     nan: Nan
 class _OfRankings(_OfCurves, total=False):
     ties: Ties
+class _OfExamples(_OfRankings, total=False):
     average: Literal["samples"]
-class _OfGains(_OfRankings, total=False):
+class _OfGains(_OfExamples, total=False):
     inverse_propensities: ByLabel | None
-class _OfHits(_OfRankings, total=False):
+class _OfHits(_OfExamples, total=False):
     degenerate: Literal["scikit-learn", "drop", "zero", "one"]
 class _OfRanks(_OfHits, total=False):
     unranked: Literal["never", "last"]
@@ -214,7 +215,7 @@ from streameval.metrics.spec import Empty
 from streameval.schema.config import Nan, Rows, Threshold, Ties, Unknown
 from streameval.schema.labels import ByLabel, Label"""
     bodies = {
-        entry.class_name: _body(_own(entry), entry, [] if entry.state == "rankings" else [_average(entry)])
+        entry.class_name: _body(_own(entry), entry, [] if _is_of_examples(entry) else [_average(entry)])
         for entry in catalogue()
     }
     entries = {entry.class_name: entry for entry in catalogue()}
@@ -259,13 +260,19 @@ def _body(own: list[str], entry: MetricInfo, first: Sequence[str] = ()) -> str:
     if entry.state == "decisions":
         options = "_OfDecisions"
     else:
-        options = {"nan": "_OfCurves", "ties": "_OfRankings", "inverse_propensities": "_OfGains"}.get(
+        of_rankings = "_OfExamples" if _is_of_examples(entry) else "_OfRankings"
+        options = {"nan": "_OfCurves", "ties": of_rankings, "inverse_propensities": "_OfGains"}.get(
             names[-1] if names else "", "_Options"
         )
     names = [p.name for p in entry.parameters]
     options = next((base for name, base in reversed(SHARED.items()) if name in names), options)
     parts = ["self", *first, *(["*", *own] if own else []), f"**options: Unpack[{options}]"]
     return f"    def __init__({', '.join(parts)}) -> None: ..."
+
+
+def _is_of_examples(entry: MetricInfo) -> bool:
+    """Whether it is a metric of rankings with their usual average, which stands among the options."""
+    return entry.state == "rankings" and entry.averages == ("samples",)
 
 
 def _shortened(text: str) -> str:

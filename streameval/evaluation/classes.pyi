@@ -27,10 +27,11 @@ class _OfCurves(_Options, total=False):
     nan: Nan
 class _OfRankings(_OfCurves, total=False):
     ties: Ties
+class _OfExamples(_OfRankings, total=False):
     average: Literal["samples"]
-class _OfGains(_OfRankings, total=False):
+class _OfGains(_OfExamples, total=False):
     inverse_propensities: ByLabel | None
-class _OfHits(_OfRankings, total=False):
+class _OfHits(_OfExamples, total=False):
     degenerate: Literal["scikit-learn", "drop", "zero", "one"]
 class _OfRanks(_OfHits, total=False):
     unranked: Literal["never", "last"]
@@ -113,7 +114,8 @@ class LabelRankingAveragePrecision(_Number):
     def __init__(self, *, tied: Literal["worst", "best"] = 'worst', **options: Unpack[_OfHits]) -> None: ...
 class LabelWeightedLRAP(Metric):
     """Mean precision at the rank of a label, over the examples in which it is true."""
-    def __init__(self, **options: Unpack[_OfRankings]) -> None: ...
+    def __init__(self, average: Literal["weighted", "macro"] | None = "weighted",
+                 **options: Unpack[_OfRankings]) -> None: ...
 class _LikePrecisionAt(_Number):
     def __init__(self, *, k: int = 5, divisor: Literal["k", "ranked"] = 'k', **options: Unpack[_OfRanks]) -> None: ...
 class PrecisionAt(_LikePrecisionAt): """Fraction of the top k labels that are true."""
@@ -148,7 +150,7 @@ class PropensityScoredNDCGAt(_Number):
                  **options: Unpack[_OfGains]) -> None: ...
 class LabelCoverageAt(_Number):
     """Fraction of labels that are a hit in the top k of at least one example."""
-    def __init__(self, *, k: int = 5, of: Literal["true", "all"] = 'true', **options: Unpack[_OfRankings]) -> None: ...
+    def __init__(self, *, k: int = 5, of: Literal["true", "all"] = 'true', **options: Unpack[_OfExamples]) -> None: ...
 class RocAuc(Metric):
     """Probability that a random positive scores higher than a random negative."""
     def __init__(self, average: _Average4 = "macro", *, max_fpr: float = 1.0, **options: Unpack[_OfCurves]) -> None: ...

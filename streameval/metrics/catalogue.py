@@ -145,7 +145,7 @@ def metric(
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
-    """Enter a formula into the catalogue, with its docstring as notes and its name, in capitals, for its class.
+    """Enter a formula into the catalogue, with its docstring as notes and ``F1At`` for the class of ``f1_at``.
 
     ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`.
     """
@@ -279,7 +279,8 @@ def _completed(
         if not is_name or average not in entry.averages:
             known = [str(each) for each in entry.averages]
             absent = f"{entry.name} has no average {quoted(average)}"
-            raise MetricError(f"{absent}; it has {', '.join(known)}{suggestion(average, known)}")
+            listed = ", ".join(known).replace("None", "None (per_label in a name)")
+            raise MetricError(f"{absent}; it has {listed}{suggestion(average, known)}")
         chosen = average
     elif (word := _underscored(name.partition("(")[0])) in entry.unclear:
         raise _unclear(name, word)

@@ -36,7 +36,8 @@ class RankingOptions(StateOptions):
         ``"shared"``: labels with equal scores share their ranks. ``"last"``: the later one in the order of the labels
         ranks better (MULAN's rule).
     label_ranks, hit_cutoffs
-        Up to which rank hits are counted for each label; for which k average precision at k can be divided by hits.
+        Up to which rank hits are counted for each label, `ENDLESS` for ``label_precisions`` as well; for which k
+        average precision at k can be divided by hits.
     propensities, gain_ranks
         Inverse propensities, one for every true label; up to which rank propensity-scored gains are summed.
     """

@@ -32,6 +32,7 @@ def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
     assert labels == ev.get("f1_per_label") == {"cat": 2 / 3, "dog": 1.0}
     ev.unmerge(other=ev.copy())
     assert ev.examples == 0
+    assert se.LabelWeightedLRAP("macro", ties="last").examples == 0
     exact: float = se.SubsetAccuracy().get() + se.SubsetAccuracy().bounds().low
     rolling = se.Rolling(se.F1("micro"), size=2)
     rolling.update_many(Y_TRUE, Y_PRED, weights=np.array([1, 2]))
