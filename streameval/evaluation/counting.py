@@ -23,7 +23,7 @@ from streameval.schema.config import NULLS, Config, Null, Ties, Weight
 from streameval.schema.keywords import NoKeywords, forgiving, meant_weights, refuse_mistaken
 from streameval.schema.labels import ByLabel
 from streameval.schema.text import check_number, number_of
-from streameval.states.base import Part
+from streameval.states.base import COUNT_MAX, Part
 from streameval.states.state_set import StateSet
 
 if TYPE_CHECKING:
@@ -335,6 +335,7 @@ def read(counts: Accumulator, y_true: object, y_pred: object, weight: object, ma
 
 def try_prediction(counts: Accumulator, y_pred: object) -> None:
     """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
+    counts._core.table.most = COUNT_MAX  # as nothing of it is to be noted
     with suppress(Declined), counts._guard:
         counts._prepare_plain(set(), y_pred)
         return
