@@ -174,7 +174,8 @@ def _few_optional(
             yield (LABELS, column, 0, 0), 1, 0
             if 0 <= a <= options.label_ranks - g:
                 yield (LABELS, column, a + g, 0), 1, 0
-                yield (LABELS, column, a + g, 1), true_upto.get((row, a), 0), 0
+                if true_upto:
+                    yield (LABELS, column, a + g, 1), true_upto[row, a], 0
     for cutoff in options.hit_cutoffs:
         sure: dict[int, int] = {}
         across: dict[int, tuple[int, int, int]] = {}
