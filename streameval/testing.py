@@ -108,8 +108,9 @@ def check_mergeable(
     streameval.testing.BrokenLawError: split: ...
     """
     listed, refused, names = list(examples), list(refused), list(laws)
-    kind: Any = type(factory())
-    has = set(dir(factory()))
+    made = factory()
+    kind: Any = type(made)
+    has = {name for name in dir(made) if hasattr(made, name)}
     if not listed:
         raise InputError("examples is empty, so no law can be checked; give about ten")
     if merge is None and "merge" not in has:
