@@ -190,7 +190,8 @@ class Core:
             return labels, read_one(y_true, y_pred, mask, factor, reader), reader
         rows = None
         if is_due:
-            note_examples(rows := Reader(self.config, labels), (y_true, y_pred), [placed[0]], many=False)
+            rows = Reader(self.config, labels)
+            note_examples(rows, (y_true, y_pred), [placed[0]], many=False, read=(y_true, row))
         if not labels.fixed and np.ndarray in (type(y_true), type(row)):
             for name, side in (("y_true", y_true), ("y_pred", row)):
                 if type(side) is np.ndarray and len(side):  # without names of labels

@@ -52,7 +52,7 @@ class Sample:
             for row in rows.tolist():
                 self.add(labels, row)
             return
-        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
+        self._mention(labels)
         self.examples += len(rows)
         self.single &= single
         numeric = rows[:, : None if rows.dtype.kind in "iuf" and rows.dtype.itemsize <= 8 else 0].astype(np.float64)
@@ -68,6 +68,9 @@ class Sample:
         in_order = (ordered == np.arange(ordered.shape[1])) | ~known
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
 
+    def _mention(self, labels: Iterable[Any]) -> None:
+        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
+
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""
         kind = type(example)
@@ -77,7 +80,7 @@ class Sample:
             self.add(example, single=kind in (list, tuple) and len(example) == 1)
         elif kind is np.ndarray and example.ndim == 1:
             self.width = len(example)
-            self.add(range(len(example)), example.tolist())
+            self.add((), example.tolist())
         else:
             self.add(())
 
@@ -98,6 +101,8 @@ class Sample:
         if self.width:
             unnamed = "the positions of columns" if config.labels is None else "labels=, in the order of columns"
             self.source = "the names of columns" if is_named else unnamed
+            if not is_named:  # of which each is the place of a label
+                self._mention(range(self.width) if config.labels is None else config.labels)
         if config.labels is not None and config.unknown == "ignore":
             self.ignored = self.labels.difference(config.labels)
 

@@ -37,15 +37,17 @@ FORMS: dict[str, tuple[Callable[[], Any], str, str]] = {
 }
 
 
+@pytest.mark.parametrize("unknown", ["error", "ignore"])
 @pytest.mark.parametrize("form", FORMS)
-def test_each_side_has_its_form_its_labels_and_its_first_examples(form: str):
+def test_each_side_has_its_form_its_labels_and_its_first_examples(form: str, unknown: Any):
     make, name, source = FORMS[form]
     for sides in ((make(), SETS), (SETS, make())):
-        summary = se.describe(*sides, labels=LABELS)
+        summary = se.describe(*sides, labels=LABELS, unknown=unknown)
         side = summary["y_pred" if sides[0] is SETS else "y_true"]
         assert side["form"].replace("element", "item") == name
         assert side["labels_from"].startswith(source)
         assert side["labels"] == 3
+        assert "ignored" not in side
         assert side["examples"] == [{"labels": row} for row in SETS[:3]]
     ev = se.Evaluator(labels=LABELS)
     ev.update_many(make(), SETS)

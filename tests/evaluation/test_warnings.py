@@ -96,6 +96,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "every score reaches": ({"threshold": 0.1}, draw(row(0.2, 1)), 101, "all of 100 examples reach it"),
     "decisions as scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), bits())), 20, "scores in y_pred are 0 or 1"),
+    "decisions as lists of scores": (
+        {"metrics": ["mrr"]}, draw(lambda _: (bits(), (bits() * 1.0).tolist())), 20, "scores in y_pred are 0 or 1"),
     "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
     "close scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
@@ -135,6 +137,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),
     "some ignored": (
         {"labels": IDS, "unknown": "ignore"}, draw(lambda _: (true := some(IDS), guess(true, [*IDS, 77])))),
+    "rows that are negative at first": (
+        {"labels": ["a", "b"], "unknown": "ignore"}, draw(lambda n: (np.array([n >= 200, 0]), {"a"}))),
 }  # fmt: skip
 
 
