@@ -110,6 +110,8 @@ class Core:
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
+        if sign < 0 and reading[2] is not None:
+            reading[2].samples = {}  # as it was noted when it was counted
         example, forms = self.placed(reading)
         return self.states.prepare([(example, sign)]) + forms
 

@@ -128,7 +128,8 @@ class Accumulator(Details, Mergeable):
         return self, self._prepare, (reading, sign)
 
     def _prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
-        set_next_look(self._guard, self._core, reading[2])
+        if sign > 0:
+            set_next_look(self._guard, self._core, reading[2])
         return self._core.prepare(reading, sign)
 
     def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
