@@ -306,6 +306,10 @@ def test_a_window_in_a_trace_slides_as_one_by_itself_and_not_where_another_objec
         both.update(y_true, y_pred)
         single.update(y_true, y_pred)
         assert inner.to_bytes() == single.to_bytes() == se.Rolling.from_bytes(single.to_bytes()).to_bytes()
+    for one in (both, single, se.Trace(se.Rolling(of_all(), size=1))):
+        for _ in range(8):
+            one.update(set(), {})  # of which there is nothing to copy
+    assert inner.to_bytes() == single.to_bytes()
     assert few.examples == 70
 
 

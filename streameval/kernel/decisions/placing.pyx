@@ -281,7 +281,8 @@ cdef class Placing:
             note(self, columns[at], 4, &count)
             column[at] = columns[at]
             rows.sorted &= columns[at] < rows.fixed and (not at or columns[at - 1] < columns[at])
-        memcpy(column + slots + scored, scores, scored * (4 if rows.single else 8))
+        if scored:  # else either may be NULL, which memcpy must not get even for no bytes
+            memcpy(column + slots + scored, scores, scored * (4 if rows.single else 8))
         self.end_row(scored, slots, slots + scored, rows)
         return True
 
