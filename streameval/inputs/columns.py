@@ -167,7 +167,7 @@ class Reader:
             notes.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:
-        """Refuse what cannot be counted beside what was; the call held so many examples."""
+        """Refuse what cannot be counted together with what was; the call held so many examples."""
         self.check_label_types()
         self.noted = examples
 

@@ -39,7 +39,7 @@ class InputNotes:
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
         self.cell = commit.Root().cell(Forms())
-        self.noted = commit.Root().cell((FEW, {}))  # how many further examples are to be noted; what was, by argument
+        self.noted = commit.Root().cell((0, {}))  # how many further examples are to be noted; what was, by argument
         self.forget()
 
     def forget(self) -> None:
@@ -47,7 +47,7 @@ class InputNotes:
         self.forget_forms()
         self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
         self.is_read = False  # whether it was looked because somebody read a value
-        commit.Root.commit([self.noted.prepare_store((FEW, {}))])
+        self._note_more({})
 
     def forget_forms(self) -> None:
         """Remember no rows and no labels, of an object that is empty again."""
@@ -83,7 +83,11 @@ class InputNotes:
     def look_later(self) -> None:
         """Look again at twice as many examples, after noting some more."""
         self.due *= 2
-        commit.Root.commit([self.noted.prepare_store((FEW, self.samples))])
+        self._note_more(self.samples)
+
+    def _note_more(self, samples: dict[str, Any]) -> None:
+        """Note some further examples, after those that were noted."""
+        commit.Root.commit([self.noted.prepare_store((FEW, samples))])
 
     def stop(self, noted: int = 0) -> int:
         """From how many examples on the fast path stops for them to be noted, once so many are, or to look at all."""

@@ -331,12 +331,16 @@ class RankingTables(View[Rankings]):
     @cached_property
     def label_hits(self) -> tuple[Integers, ...]:
         """Labels by their columns, and at which ranks some example has them as hits; rank 0: in which they are true."""
-        return _columns(self._table(LABELS).keys)
+        return _columns(self._by_label.keys)
 
     @cached_property
     def label_sums(self) -> tuple[Integers, ...]:
         """How often, for each of `label_hits`, and the sums of true labels at least as high."""
-        return self._sums(self._table(LABELS))
+        return self._sums(self._by_label)
+
+    @cached_property
+    def _by_label(self) -> Table:
+        return self._table(LABELS)
 
     @cached_property
     def hits(self) -> list[tuple[list[int], list[int]]]:

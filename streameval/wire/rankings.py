@@ -41,11 +41,11 @@ OPTIONS = (
 def put_rankings(sink: Sink, content: RankingContent) -> None:
     """Write a content, without its labels."""
     sink.column(content.mentions[content.fixed :])
-    for which, table in enumerate(content.tables):
+    for which, (table, parts) in enumerate(zip(content.tables, _parts(content.options), strict=True)):
         sink.varint(len(table.keys))
         sink.columns(table.keys)
         if which < GAINS:
-            sink.columns(table.sums[:, : _parts(content.options)[which]])
+            sink.columns(table.sums[:, :parts])
         else:
             sink.integers(value for (value,) in listed(table.sums))
     sink.varint(content.gain_scale)

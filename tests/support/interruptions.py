@@ -121,7 +121,7 @@ def check_interruptions(
     make: Callable[[], Any], run: Callable[[Any], object], go_on: Callable[[Any], object], hits: int, name: str
 ) -> None:
     """Interrupt a call of a window at points as `chosen`: it must be as before or as after, read and go on alike."""
-    attempted(lambda: run(make()))  # what happens at the first time alone must not be counted
+    attempted(lambda: run(make()))  # what happens only the first time must not be counted
     before, window = make().to_bytes(), make()
     commits = list[int]()
     executed = interrupted(lambda: attempted(lambda: run(window)), -1, commits=commits)
@@ -136,6 +136,7 @@ def check_interruptions(
         assert answer == window.get() == back.get()
         for target in (window, back):
             go_on(target)
+        assert back == window
         assert back.to_bytes() == window.to_bytes()
         assert back.get() == window.get()
         assert back.snapshot() == window.snapshot()

@@ -42,7 +42,7 @@ cdef class Tape(Storing):
         Py_ssize_t size, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
         cdef int code = OTHER
-        if self.weighted or max(counts.width, len(columns)) > 0x7FFFFFFF // 10 or stamp < self.earliest:
+        if not self.handles(counts, columns) or stamp < self.earliest:
             return OTHER
         if (self.timed and not (self.live() and stamp >= self.newest())) or not counts.start():
             return OTHER
@@ -52,6 +52,10 @@ cdef class Tape(Storing):
             return code
         finally:
             counts.root.guard.stop(code == DONE)
+
+    cdef bint handles(self, Counts counts, dict columns) except -1:
+        """Whether examples slide without a reader: nothing is weighted, and the slots of all labels are 32 bits."""
+        return not self.weighted and max(counts.width, len(columns)) <= 0x7FFFFFFF // 10
 
     cdef void append_placed(self, Counts counts, Py_ssize_t size, int64_t stamp) noexcept:
         """Add the example whose slots were placed last; there is room."""
@@ -166,7 +170,7 @@ cdef class Tape(Storing):
         cdef Leaving* leaving
         cdef Appended* one
         cdef int32_t* many
-        if self.timed or self.weighted or oldest > FEW or max(counts.width, len(columns)) > 0x7FFFFFFF // 10:
+        if self.timed or not self.handles(counts, columns):
             return None
         leaving = <Leaving*>cleared(1, sizeof(Leaving) + FOLLOWERS * oldest * sizeof(se_part))
         leaving.tape, leaving.counts, leaving.examples = <PyObject*>self, <PyObject*>counts, oldest
@@ -206,7 +210,7 @@ cdef class Tape(Storing):
         cdef int part
         cdef bint done = False
         memset(&data, 0, sizeof(data))
-        if self.weighted or max(counts.width, len(columns)) > 0x7FFFFFFF // 10 or not examples:
+        if not self.handles(counts, columns) or not examples:
             return OTHER
         if self.timed:
             if not self.live() or stamp.shape[0] != examples:
