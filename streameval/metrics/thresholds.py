@@ -20,9 +20,10 @@ from streameval.errors import InputError, MetricError
 from streameval.inputs.values import array_of, plain_array, reached
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
+from streameval.metrics.averaging import sum_of
 from streameval.metrics.bounds import Choice, Choices
 from streameval.metrics.catalogue import parse_spec
-from streameval.metrics.curves import CLOSE, Terms, best_point, path_of, reaches, rough_ratios
+from streameval.metrics.curves import Terms, best_point, greatest, path_of, reaches, rough_ratios
 from streameval.metrics.spec import as_float
 from streameval.schema.config import threshold_of
 from streameval.schema.labels import ByLabel, Label
@@ -201,12 +202,25 @@ def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
     more[common >= 0] = 0.0  # no threshold divides equal scores
     sums = np.where(possible, np.cumsum(change), -np.inf)
     at = int(sums.argmax())
-    threshold, value = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0]), float(sums[at])
-    # Sums of floats in a fixed order: their error is far below the margin that decides whether to call it exact.
-    bound = max(value, float((np.cumsum(change) + more)[possible | (common == -1)].max()))
-    slack = CLOSE * max(1.0, abs(value))
-    size = len(paths) or 1
-    return Choice(threshold, value / size, (value if bound <= value + slack else bound) / size)
+    at_most = int(np.where(possible | (common == -1), np.cumsum(change) + more, -np.inf).argmax())
+    threshold = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0])
+    value = _mean_at(paths, goal, grid[at - 1 : at], inside=False)  # of sums of floats the last digits are wrong
+    bound = max(value, _mean_at(paths, goal, grid[at_most - 1 : at_most], inside=bool(common[at_most] < 0)))
+    return Choice(threshold, float(value), float(bound))
+
+
+def _mean_at(paths: list[tuple[Path, int]], goal: Objective, edge: IntArray, *, inside: bool) -> Fraction:
+    """The mean at the lower edge of a bin, of none where nothing is predicted, or what none ``inside`` it passes."""
+    values = []
+    for path, pos in paths:
+        low, top = (np.count_nonzero(path.bins >= edge), np.count_nonzero(path.bins > edge)) if edge.size else (0, 0)
+        corner = inside and low > top and (path.mixed[low - 1] or low - top > 1)
+        tp, fp = (np.array([int(part[low]), int(part[top if inside else low])], object) for part in (path.tp, path.fp))
+        num, den, allowed = goal.terms(np.append(tp, tp[0]), np.append(fp, fp[1]), pos)
+        best = greatest(num, den, np.array([True, True, corner and allowed[2]]))
+        values.append(best[1] if best else Fraction(0))
+    nums, dens = (np.array([getattr(value, part) for value in values], object) for part in ("numerator", "denominator"))
+    return sum_of(nums, dens) / (len(paths) or 1)
 
 
 def pcut(tables: CurveTables, label: Label | None = None) -> Choice:

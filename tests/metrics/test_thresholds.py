@@ -138,9 +138,9 @@ def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objec
     if not means:
         assert (choice.threshold, math.isnan(choice.value)) == (math.inf, True)
         return
-    reached = float(sum(worth(goal, part, choice.threshold) for part in cells) / len(cells))
-    assert choice.value == pytest.approx(reached, rel=1e-9, abs=1e-9)
-    assert choice.value - 1e-9 <= max(means) <= choice.bound + 1e-8
+    assert choice.value == float(sum(worth(goal, part, choice.threshold) for part in cells) / len(cells))
+    assert choice.value <= max(means) + 1e-12
+    assert max(means) <= choice.bound
     if seed % 2 == 0:
         assert choice.exact
 
