@@ -125,7 +125,8 @@ def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
-    target = Path(os.path.realpath(path))
+    folder = os.path.realpath(Path(path).parent, strict=True)  # or absent/../file would be a file that is there
+    target = Path(os.path.realpath(Path(folder, Path(path).name)))
     try:
         old = target.stat()
     except FileNotFoundError:

@@ -187,6 +187,7 @@ def test_links_lead_to_what_is_replaced(tmp_path: Path):
         ("pipe", errno.EEXIST, "not a regular file"),
         ("/dev/null", errno.EEXIST, "not a regular file"),
         ("absent/state", errno.ENOENT, "there is no folder .*absent; create it first"),
+        ("absent/../file", errno.ENOENT, "there is no folder .*absent/..; create it first"),
         ("file/state", errno.ENOTDIR, "Not a directory"),
         ("n" * 256, errno.ENAMETOOLONG, "too long"),
         ("closed/state", errno.EACCES, "closed does not allow it, and a file is replaced through its folder"),
