@@ -31,7 +31,7 @@ first STATE_A      The state to compare with, such as that of the old model.
 second STATE_B     The other state, such as that of the new model.
 
 Input of rows
---sep TEXT        Separator between labels in one cell, e.g. ',' or ';'. [default: '|' in CSV]
+--sep TEXT        Separator between labels in one cell, e.g. ',' or '\\t'. [default: '|' in CSV]
 --rows KIND       How to read lists such as [1, 0, 1]: labels, or indicator (0 or 1 for each label).
 --labels LABEL    Declare a label, or a JSON list of labels in order. Repeatable.
 --unknown ACTION  What to do with labels that were not declared: error, ignore or add.

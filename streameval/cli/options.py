@@ -31,6 +31,7 @@ _SCORED = (
 )  # fmt: skip
 
 _TRUTHS = ("y_true", "labels", "truth", "actual")  # what a column of true labels is often called
+_ESCAPES = {r"\t": "\t", r"\n": "\n"}  # separators as a shell has them
 _JUDGED = 1000  # rows from which on, and after each of which, bad ones are too many
 
 
@@ -164,6 +165,8 @@ def counting_of(
     names = ("actual", "predicted", *JobOptions.__annotations__)
     read = {name: value for name in names if (value := options.get(name)) not in (None, [])}
     read |= {"by": names_of(options.get("by")), "labels": labels_of(options["labels"])}
+    if (sep := read.get("sep")) in _ESCAPES:
+        read["sep"] = _ESCAPES[sep]
     beta, threshold, size = options.get("beta"), read.get("threshold"), options.get("window")
     scored, decided = "scores" in read, "scores" not in read or threshold is not None
     if not scored and threshold is not None:

@@ -21,7 +21,7 @@ Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
 SUFFIX = "\0truth"  # of the columns of a joined table, since both may call theirs "labels"; no table has such names
-SEPARATORS = ",;\t|/ "
+SEPARATORS = ",;\t\n|/+&: "
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
 _WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)

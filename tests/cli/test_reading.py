@@ -322,13 +322,14 @@ def test_folders_and_what_their_names_say_are_read_as_in_python(run, tmp_path):
     assert (ran.code, "is a file that is read" in ran.err) == (2, True)
 
 
-def test_cells_that_are_probably_misread_are_warned_of_on_stderr(run, tmp_path):
-    (tmp_path / "r.csv").write_text("tags,guess\n" + '"cat,dog",cat\ncat,dog\ndog,cat\n')
+@pytest.mark.parametrize(("mark", "advice"), [(",", "','"), ("\t", r"'\t'"), ("\n", r"'\n'")])
+def test_cells_that_are_probably_misread_are_warned_of_on_stderr(mark, advice, run, tmp_path):
+    (tmp_path / "r.csv").write_text("tags,guess\n" + f'"cat{mark}dog",cat\ncat,dog\ndog,"dog{mark}cat"\n')
     ran = run("evaluate", "r.csv", *COLUMNS, "--save", "state")
     assert ran.code == 0
-    assert ran.err.startswith("warning: no cell of column 'tags' holds the separator '|', but some hold ','")
-    assert ran.err.endswith("give --sep ','\n")
-    assert run("evaluate", "r.csv", *COLUMNS, "--sep", ",", "--save", "state").err == ""
+    assert ran.err.startswith(f"warning: no cell of column 'tags' holds the separator '|', but some hold {advice}")
+    assert ran.err.endswith(f"give --sep {advice}\n")
+    assert run("evaluate", "r.csv", *COLUMNS, "--sep", advice[1:-1], "--save", "state").err == ""
     assert se.load("state").labels == ("cat", "dog")
 
 

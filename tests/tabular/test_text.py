@@ -278,6 +278,7 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
         (["cat,dog", "bird,cat"], "but some hold ','"),  # one of which is a cell of the other column
         (["cat; dog", "dog", "cat"], "but some hold ';'"),
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
+        *(([f"cat{mark}dog", f"dog{mark}bird", "bird"], f"but some hold {mark!r}") for mark in "\n+&:"),
         (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
         (["nan", "dog"], "holds the label 'nan'"),
         (["\\N", "dog"], "holds the label '\\\\N'"),
