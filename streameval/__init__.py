@@ -9,6 +9,7 @@ An `Evaluator` counts examples for any number of metrics, a class such as `F1` f
 0.5
 """
 
+import re as _re
 import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ from streameval.evaluation.evaluator import Evaluator as Evaluator
 from streameval.evaluation.metric import Metric as Metric, metric as metric
 from streameval.evaluation.pages import save_html as save_html, to_html as to_html
 from streameval.inputs.readers import PackedRows as PackedRows, TopK as TopK
-from streameval.metrics.catalogue import MetricInfo as MetricInfo, catalogue as catalogue
+from streameval.metrics.catalogue import MetricInfo as MetricInfo, catalogue as catalogue, entry_of as _entry_of
 from streameval.metrics.spec import MetricSpec as MetricSpec
 from streameval.schema.text import VERSION as _VERSION
 
@@ -88,6 +89,14 @@ _LATER = {
 """Names that are imported when they are first used, so that importing the package stays quick."""
 
 
+_ELSEWHERE = {
+    "adapters.sklearn": {"scorer"},
+    "adapters.torch": {"sync"},
+    "metrics.thresholds": {"apply_thresholds", "rcut"},
+    "testing": {"check_mergeable"},
+}
+"""Names that users look for here."""
+
 _NAMES = {name for name, value in globals().items() if callable(value) and name[0] != "_"}.union(*_LATER.values())
 
 
@@ -106,13 +115,12 @@ def __getattr__(name: str) -> object:
 
 def _advice(name: str) -> str:
     """What to write in place of a name that other libraries have."""
-    named = [one for one in catalogue() if name[:1].isupper() and name.lower() in (one.name, *one.aliases)]
-    if named:
-        return f"; write {named[0].class_name}"
     if name.startswith(("Micro", "Macro", "Weighted", "Samples", "River")):
         return "; classes for River are in streameval.adapters.river"
     if name in ("adapters", "plots", "testing"):
         return f"; run: import streameval.{name}"
+    if module := next((module for module, names in _ELSEWHERE.items() if name in names), ""):
+        return f"; run: from streameval.{module} import {name}"
     if advice := {
         "compare": "save_html({'a': ev, 'b': other}, path) compares evaluators, 'streameval compare' saved states",
         "evaluate": "score(y_true, y_pred, metrics) reads arrays, evaluate_table files and tables",
@@ -123,8 +131,12 @@ def _advice(name: str) -> str:
         return ""
     if callable(getattr(Evaluator, name, None)):
         return f"; it is a method, as of an Evaluator: ev.{name}(...)"
+    is_class = name[0].isupper()  # as in torchmetrics
+    words = name.removeprefix("Multilabel").removeprefix("multilabel_")
     try:
-        return f"; call score(y_true, y_pred, [{metric(name).spec.key!r}])"
+        spec = metric(_re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", words) if is_class else words).spec
+        call = f"call score(y_true, y_pred, [{spec.key!r}])"
+        return f"; write {_entry_of(spec.name).class_name}" if is_class else f"; {call}"
     except MetricError as error:
         why, _, advice = str(error).partition("; ")
         return f"; {error}" if "more than one" in why else f"; {advice}" if advice and "catalogue" not in advice else ""

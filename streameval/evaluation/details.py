@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Never, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from streameval.errors import InputError, MetricError
 from streameval.evaluation.core import config_of, core_of
@@ -12,7 +12,7 @@ from streameval.evaluation.guarding import Guarded, answers, reads
 from streameval.evaluation.suspicions import look
 from streameval.metrics.catalogue import entry_of
 from streameval.metrics.spec import as_float
-from streameval.schema.keywords import ATTRIBUTES, explain_methods
+from streameval.schema.keywords import explain_methods
 from streameval.schema.labels import Label
 from streameval.schema.text import quoted
 
@@ -35,9 +35,6 @@ class Details(Guarded):
 
     __slots__ = ()
     _draw: Callable[..., Axes]
-
-    def __dir__(self) -> list[str]:
-        return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
 
     examples: Any  # which holders of few or of many count in their own way
 
@@ -359,15 +356,4 @@ class Details(Guarded):
         return True
 
 
-def absent(name: str, advice: str) -> property:
-    """An attribute that is absent, for which users of other libraries ask; a ``__getattr__`` would slow all others."""
-
-    def get(self: object) -> Never:
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {advice}")
-
-    return property(get, doc=f"Absent: {advice}.")
-
-
 explain_methods(Details)
-for _name, _advice in ATTRIBUTES.items():
-    setattr(Details, _name, absent(_name, _advice))

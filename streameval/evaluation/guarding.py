@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Never, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
 from streameval.schema.input_notes import are_alike
-from streameval.schema.keywords import CallT
+from streameval.schema.keywords import ATTRIBUTES, CallT
 from streameval.states.base import Part
 
 P = ParamSpec("P")
@@ -29,6 +29,10 @@ class Guarded:
     """What objects that count, or hold such ones, need of each other; of an evaluator or a metric also its `Core`."""
 
     __slots__ = ()
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
+
     _guard: commit.Guard
     """Held, for reading or for a change, by whoever uses the object; also by what counts in it."""
     _inner_guards: Sequence[commit.Guard] = ()
@@ -53,6 +57,19 @@ class Guarded:
 
     def _look(self) -> None:
         """Look whether there is something to warn of, as somebody reads a value."""
+
+
+def absent(name: str, advice: str) -> property:
+    """An attribute that is absent, for which users of other libraries ask; a ``__getattr__`` would slow all others."""
+
+    def get(self: object) -> Never:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {advice}")
+
+    return property(get, doc=f"Absent: {advice}.")
+
+
+for _name, _advice in ATTRIBUTES.items():
+    setattr(Guarded, _name, absent(_name, _advice))
 
 
 def look_at(counts: Any) -> Any:

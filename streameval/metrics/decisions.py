@@ -66,7 +66,7 @@ def fbeta(c: Counts, *, beta: float) -> Ratios:
 
 _metric(
     "jaccard", "Fraction of labels in the union of true and predicted that are in both.", "tp / (tp + fp + fn)",
-    "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou",),
+    "Jaccard 1912; example-based accuracy of Godbole & Sarawagi 2004", aliases=("iou", "jaccard_index"),
 )(lambda c: Ratios(c.tp, c.tp + c.fp + c.fn))  # fmt: skip
 accuracy = _metric(
     "accuracy", "Fraction of (example, label) cells predicted correctly.", "(tp + tn) / (tp + fp + fn + tn)", _ZHANG,

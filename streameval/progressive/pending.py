@@ -12,8 +12,7 @@ from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 from streameval.errors import InputError, public
 from streameval.evaluation.core import NUMBERS, core_of
 from streameval.evaluation.counting import try_prediction
-from streameval.evaluation.details import absent
-from streameval.evaluation.guarding import Change, Declined, changes, make, reads
+from streameval.evaluation.guarding import Change, Declined, absent, changes, make, reads
 from streameval.evaluation.value import fresh_of
 from streameval.inputs.forms import form_of
 from streameval.kernel.backend import commit

@@ -8,8 +8,7 @@ from typing import ClassVar, Generic
 
 from streameval.errors import InputError, public
 from streameval.evaluation.counting import A
-from streameval.evaluation.details import absent
-from streameval.evaluation.guarding import reads
+from streameval.evaluation.guarding import absent, reads
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, Period, clock_of, whole
 from streameval.wire.envelope import TUMBLING

@@ -222,7 +222,8 @@ def test_habits_of_other_libraries_work_or_are_answered():
     with pytest.raises(TypeError, match="not iterable"):
         iter(ev)  # type: ignore[call-overload]
     assert se.F1("micro").spec == se.F1(average="micro").spec
-    for held in (ev, se.F1(), se.Rolling(se.F1(), 3)):
+    holders = se.Sliced(se.F1(), by="region"), se.Trace(ev), se.Ledger(se.F1())
+    for held in (ev, se.F1(), se.Rolling(se.F1(), 3), *holders):
         with pytest.raises(AttributeError, match=r"no attribute 'compute'; call get\(\)"):
             held.compute()
         with pytest.raises(AttributeError, match=r"no attribute 'computed'$"):

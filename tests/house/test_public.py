@@ -211,7 +211,11 @@ def test_calls_that_mean_another_function_or_order_say_so():
     ("accuracy_score", "; call score(y_true, y_pred, ['subset_accuracy'])"),
     ("f1_micro", "; call score(y_true, y_pred, ['f1_micro'])"), ("accuracy", "; 'accuracy' has more than one meaning"),
     ("multilabel_confusion_matrix", "; Evaluator.per_label() returns"), ("merge", "; it is a method, "), ("zzz", ""),
-    ("RiverMetric", "; classes for River are in "), ("compute", ""),
+    ("RiverMetric", "; classes for River are in "), ("compute", ""), ("MultilabelF1Score", "; write F1"),
+    ("multilabel_f1_score", "; call score(y_true, y_pred, ['f1_macro'])"),
+    ("MultilabelJaccardIndex", "; write Jaccard"), ("AUROC", "; write RocAuc"), ("MAP", "; 'MAP' has more than one"),
+    ("scorer", "; run: from streameval.adapters.sklearn import scorer"),
+    ("rcut", "; run: from streameval.metrics.thresholds import rcut"), ("Zzz", ""),
 ])  # fmt: skip
 def test_a_name_that_the_package_lacks_is_answered_with_what_to_write(name: str, advice: str):
     with pytest.raises(AttributeError) as refused:
