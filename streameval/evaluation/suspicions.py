@@ -24,6 +24,7 @@ from streameval.states.views import Tables
 _LABELS = 10_000  # up to which their names are compared
 _DECIMAL = re.compile(r"0?\.\d+|1\.0")
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
+_ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
 _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
 
@@ -121,7 +122,7 @@ def _of_curves(core: Core) -> _Warnings:
 
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
     compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
-    if threshold == 0.5 and (pred.low < 0 or pred.high > 1):
+    if threshold == 0.5 and (pred.low < -_ROUNDED or pred.high > 1 + _ROUNDED):
         yield "threshold", f"{compared}, which is for probabilities; for logits give threshold=0, for percentages 50"
     elif examples >= FIRST and pred.low < pred.high:
         if not reached and pred.high < threshold:

@@ -129,6 +129,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "logits under 0": ({"threshold": 0.0}, draw(row(-9, 9))),
     "tuned thresholds": (
         {"threshold": {0: 0.5, 1: 2, 2: -1, 3: 9}, "labels": [*range(4)]}, draw(row(-6, 6))),
+    "rounded probabilities": (
+        {"threshold": 0.5}, draw(lambda _: (bits(), DRAW.permutation(np.float16([-0.001, 0.25, 0.75, 1.001]))))),
     "centred scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 1e-6 * (DRAW.random(4) - 0.5)))),
     "rankings": ({"metrics": ["mrr"]}, draw(lambda _: (some(IDS), [*some(IDS, 9)]))),
