@@ -262,5 +262,6 @@ def _check_cells(
         is_label = other in ",;" and any(whole & split[cell] for cell in cells if other in cell)
         if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
-            warn(f"{some}; if this separates labels, give sep={other!r}")
+            marks = [piece for piece in pieces if other == " " and not any(map(str.isalnum, piece))]  # of "a & b"
+            warn(f"{some}; if this separates labels, give sep={f' {marks[0]} ' if marks else other!r}")
             return

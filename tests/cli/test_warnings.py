@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,16 @@ def test_honest_rows_bring_no_line(run, cells: str):
     Path("cells.csv").write_text("y,p\n" + f"{cells}\nx,x\nq,z\n" * 3000)
     ran = run("evaluate", "cells.csv", "-a", "y", "-p", "p", "--strict")
     assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize("sep", [";", ", ", " & ", " - ", " "])
+def test_the_separator_that_is_advised_is_between_the_labels(run, sep: str):
+    cells = [f"a{sep}b", f"b{sep}c", f"a{sep}c"]
+    Path("r.csv").write_text("y,p\n" + "".join(f'"{cell}","{cell}"\n' for cell in cells))
+    columns = ["evaluate", "r.csv", "-a", "y", "-p", "p"]
+    advised = re.findall("--sep '(.*?)'", run(*columns).err)
+    ran = run(*columns, "-f", "json", "--sep", advised[0])
+    assert [row["label"] for row in json.loads(ran.out)["labels"]] == ["a", "b", "c"]
 
 
 def test_results_hold_every_warning_once_in_words_of_options(run):
