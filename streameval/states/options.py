@@ -93,6 +93,11 @@ class RankingOptions(StateOptions):
     def arguments(self) -> dict[str, Any]:
         return {"ties": self.ties, "inverse_propensities": dict(self.propensities)}
 
+    def differences(self, other: RankingOptions) -> list[str]:
+        pairs = [(name, value, other.arguments()[name]) for name, value in self.arguments().items()]
+        named = [f"{name} differ ({quoted(one)} and {quoted(two)})" for name, one, two in pairs if one != two]
+        return named or ([] if self == other else ["what their metrics of rankings count differs"])
+
 
 class CurveOptions(StateOptions):
     """A state of curves has no options."""
