@@ -113,4 +113,5 @@ def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:
     if not config.has_decisions:
         for spec in specs:
             if not reads_scores(entry_of(spec.name)):
-                raise MetricError(without_decisions(spec.key))
+                instead = "or name only metrics of scores, such as roc_auc_macro"
+                raise MetricError(f"{without_decisions(spec.key)}, {instead}")

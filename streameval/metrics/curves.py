@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -47,6 +47,9 @@ class RocCurve:
     thresholds: FloatArray
     mixed: Flags
 
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.fpr, self.tpr, self.thresholds))  # as scikit-learn's function returns them
+
     def band(self) -> Band:
         """False positive rates (each twice where the curve is not exact), and bounds of the true positive rate."""
         return _staircase(self.fpr, self.tpr, self.mixed, self.tpr[:-1], self.tpr[1:])
@@ -74,6 +77,9 @@ class PrecisionRecallCurve:
     mixed: Flags
     least: FloatArray
     most: FloatArray
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.precision, self.recall, self.thresholds))
 
     def band(self) -> Band:
         """Recalls from 1 down to 0 (each twice where the curve is not exact), and bounds of the precision."""

@@ -290,3 +290,5 @@ def test_one_example_is_counted_in_the_singular():
 def test_scores_without_a_threshold_are_refused_with_advice_that_holds_for_every_form(scores: Any):
     with pytest.raises(se.InputError, match=r"binary predictions are 0 or 1; for scores give threshold=0\.5$"):
         se.Evaluator(labels=["a", "b"]).update({"a"}, scores)
+    with pytest.raises(se.MetricError, match=r"construct with threshold=0\.5, or name only metrics of scores, such as"):
+        se.Evaluator(labels=["a", "b"], keep=["curves"]).update({"a"}, scores)

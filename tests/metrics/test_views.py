@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn.metrics
 
 import streameval as se
 from streameval import plots
@@ -51,6 +52,16 @@ def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
     band = ax.collections[-1].get_datalim(ax.transData)
     assert band.height > 0.01
     assert len(ax.lines) == 3
+
+
+@pytest.mark.parametrize("name", ["roc_curve", "precision_recall_curve"])
+def test_a_curve_is_unpacked_as_that_of_scikit_learn(name: str):
+    y_true, y_score = np.array([0, 1, 0, 1, 1, 0]), np.array([0.875, 0.75, 0.5, 0.25, 0.5, 0.125])
+    ev = se.Evaluator(["roc_auc"])
+    ev.update_many(y_true[:, None], y_score[:, None])
+    theirs = getattr(sklearn.metrics, name)(y_true, y_score, drop_intermediate=False)
+    for ours, their in zip(getattr(ev, name)(0), theirs, strict=True):
+        assert ours.tolist() == pytest.approx(their.tolist(), abs=1e-15)
 
 
 def test_precision_is_drawn_where_recall_is_above_0():
