@@ -110,6 +110,7 @@ _PHRASES = {
     "a mapping label -> number": "an object label: number",
     r"; write \w+\(label\), or for .*": "; write labels as strings or integers; scores by position are one list a row",
     "(?<=all are 0 or 1; for )indicators give": "a row for each label give --example and --label, for indicators",
+    r"give np\.asarray\(rows\) == .*, for": "write true and false without quotes, for",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
     r"leave predicted out": "leave --predicted out",

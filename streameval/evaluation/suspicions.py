@@ -23,6 +23,7 @@ from streameval.states.views import Tables
 
 _LABELS = 10_000  # up to which their names are compared
 _DECIMAL = re.compile(r"0?\.\d+|1\.0")
+_FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
 _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
@@ -84,9 +85,15 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield "columns", f"{mixed}; construct with labels=[...]"
     alike = [*_alike(names, cells, examples)] if len(names) <= _LABELS and str in map(type, names) else []
     yield from alike or _unshared(names, cells, true, pred, examples)
-    if config.labels is None and config.rows is None and len(names) == 2 and {*names} in ({0, 1}, {"0", "1"}):
+    if config.labels is None and config.rows is None and len(names) == 2:
         keys = decisions.by_example(None)[0]
-        if true.single and pred.single and true.examples and (keys[:, :2] == 1).all():
+        flags = {str(name).lower(): name for name in names}
+        if flags.keys() in _FLAGS and (keys[:, :2] == 2).any():
+            both = f"the labels are {quoted(names[0])} and {quoted(names[1])}, and examples have both"
+            advice = f"for indicators give np.asarray(rows) == {quoted(flags[max(flags)])}, for labels rows='labels'"
+            yield "flags", f"{both}; {advice}"
+        is_binary = {*names} in ({0, 1}, {"0", "1"}) and true.single and pred.single and true.examples
+        if is_binary and (keys[:, :2] == 1).all():
             advice = "for indicators give np.asarray(rows, int) or rows='indicator'"
             single = "every list in y_true and y_pred has one member, and all are 0 or 1"
             yield "single", f"{single}; {advice}, for labels sets or rows='labels'"

@@ -92,6 +92,15 @@ def test_honest_rows_bring_no_line(run, cells: str):
     assert (ran.code, ran.err) == (0, "")
 
 
+def test_rows_of_booleans_in_quotes_are_read_once_they_have_none(run):
+    Path("r.jsonl").write_text('{"y": ["True", "False"], "p": ["False", "False"]}\n' * 30)
+    ran = run("evaluate", "r.jsonl", "-a", "y", "-p", "p")
+    assert "for indicators write true and false without quotes, for labels --rows labels\n" in ran.err
+    assert run("evaluate", "r.jsonl", "-a", "y", "-p", "p", "--rows", "labels").err == ""
+    Path("r.jsonl").write_text('{"y": [true, false], "p": [false, false]}\n' * 30)
+    assert run("evaluate", "r.jsonl", "-a", "y", "-p", "p").err == ""
+
+
 @pytest.mark.parametrize("sep", [";", ", ", " & ", " - ", " "])
 def test_the_separator_that_is_advised_is_between_the_labels(run, sep: str):
     cells = [f"a{sep}b", f"b{sep}c", f"a{sep}c"]
