@@ -57,6 +57,8 @@ _Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # of a block, the line
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 _BETWEEN = re.compile(r"[\s,]*")
 _EXCEL = re.compile(rb"\Asep=.(?=\r?\n)")  # a line that names the delimiter, which is found anyway
+# Which Arrow accepts, halves of surrogate pairs among them. One byte is found ten times as fast as three.
+_NO_JSON = ((b"\\", b"\\ud"), (b"\\", b"\\uD"), (b"N", b"NaN"), (b"I", b"Inf"))
 _CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
 
 
@@ -235,10 +237,10 @@ class _Json:
 
     def _table(self, data: bytes) -> Any:
         """The same where nothing in the lines could mean something else to Arrow; otherwise None."""
-        # Halves of surrogate pairs, which Arrow accepts. A search for one byte is ten times as fast as for three.
-        if b"\\" in data and (b"\\ud" in data or b"\\uD" in data):
+        if any(byte in data and word in data for byte, word in _NO_JSON):
             return None
-        if data[:1] != b"{" or b"\nnull" in data:  # lines of nothing but null crash Arrow 26
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        if data[:1] != b"{" or data.count(b"\n{") + 1 != lines:  # blank lines would hide two objects on one line
             return None
         try:
             if not data.isascii():
@@ -249,7 +251,6 @@ class _Json:
         except (pa.ArrowException, ValueError, KeyError, TypeError):
             self.failures += 1
             return None
-        lines = data.count(b"\n") + (not data.endswith(b"\n"))
         # A null may be a null or a key that is not there.
         nulls = any(table.column(name).null_count for name in table.column_names)
         return None if nulls or len(table) != lines else table

@@ -445,3 +445,14 @@ def test_an_object_of_json_on_several_lines_is_explained(tmp_path: Path):
     path = written(tmp_path, "a.json", '{\n  "tags": ["cat"],\n  "guess": []\n}\n')
     with pytest.raises(se.InputError, match=r"a.json:1:\d: not JSON: .*; write each object on one line"):
         evaluated(path)
+
+
+@pytest.mark.parametrize("line", [
+    '{"tags": ["cat"], "guess": []}{"tags": ["cat"], "guess": []}\n', '{"tags": ["\\ud800"], "guess": []}', "null",
+    *(f'{{"tags": ["cat"], "guess": [], "loss": {word}}}' for word in ("NaN", "Infinity", "-Infinity", "Inf", "nan")),
+])  # fmt: skip
+def test_no_parser_of_json_reads_what_json_is_not(line: str, tmp_path: Path):
+    for plain in ([], [{"tags": ["dog"], "guess": ["dog"]}]):  # the latter can be parsed by Arrow
+        path = written(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in plain) + line + "\n")
+        with pytest.raises(se.InputError, match=f"a.jsonl:{len(plain) + 1}"):
+            evaluated(path)
