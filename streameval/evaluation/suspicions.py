@@ -22,6 +22,7 @@ from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
 _LABELS = 10_000  # up to which their names are compared
+_INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"0?\.\d+|1\.0")
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
@@ -213,5 +214,6 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
 def _folded(label: Label) -> str:
     from unicodedata import normalize  # only where names are compared, as importing the package should be quick
 
-    folded = normalize("NFKC", label if isinstance(label, str) else printable(label)).strip().casefold()
+    name = (label if isinstance(label, str) else printable(label)).translate(_INVISIBLE)
+    folded = normalize("NFKC", name).strip().casefold()
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

@@ -41,7 +41,8 @@ _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _DIGITS = re.compile("[01]{3,}")
 _NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
-_MISSING = frozenset(["None", "nan", "NaN", "null", "NULL", r"\N"])  # what programs write in place of an empty cell
+_MISSING = frozenset(["None", "none", "nan", "NaN", "NA", "N/A", "n/a", "null", "NULL", r"\N", "-"])
+"""What programs write in place of an empty cell."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -280,7 +280,7 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
         *(([f"cat{mark}dog", f"dog{mark}bird", "bird"], f"but some hold {mark!r}") for mark in "\n+&:"),
         (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
-        (["nan", "dog"], "holds the label 'nan'"),
+        *(([mark, "dog"], f"holds the label '{mark}'") for mark in ("nan", "NA", "N/A", "n/a", "none", "-")),
         (["\\N", "dog"], "holds the label '\\\\N'"),
     ],
 )
