@@ -303,6 +303,9 @@ def _top_k(best: TopK, argument: Argument) -> Source:
     missing: Any = None
     if best.scores is not None:
         numbers = array_of(best.scores, "TopK.scores")
+        if numbers.shape == indices.shape and (indices < 0).any():
+            numbers = numbers.copy()
+            numbers[indices < 0] = 0  # of padding, often -inf or NaN
         scores, missing = checked_scores(numbers, argument, lambda index: (index // max(1, numbers.shape[-1]), -1))
         if scores.shape != indices.shape:
             raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")

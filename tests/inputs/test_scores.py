@@ -368,9 +368,10 @@ def test_ranked_lists_are_decisions_too_and_may_stand_next_to_scores():
     assert best == ev
 
 
-def test_the_best_k_without_declared_labels_are_labels_themselves():
+@pytest.mark.parametrize("padding", [9.0, math.nan, -math.inf])
+def test_the_best_k_without_declared_labels_are_labels_themselves(padding: float):
     ev, expected = (se.Evaluator(["ndcg"]) for _ in range(2))
-    ev.update_many([{7}, {2}], TopK(np.array([[7, -1], [7, 2**40]], np.int64), np.array([[0.5, 9.0], [1.0, 0.25]])))
+    ev.update_many([{7}, {2}], TopK(np.array([[7, -1], [7, 2**40]]), np.array([[0.5, padding], [1.0, 0.25]])))
     expected.update({7}, {7: 0.5})
     expected.update({2}, {7: 1.0, 2**40: 0.25})
     assert ev == expected
