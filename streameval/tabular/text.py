@@ -338,6 +338,8 @@ class _Csv:
                     wrong.setdefault(len(cells), f"{name}:{1 + before}: {error}")
                 else:
                     self.delimiter, self.header, self.width = delimiter, cells, len(names)
+                    ends = re.escape(delimiter).encode() + rb"\r\n"
+                    self.loose = re.compile(rb'"(?<!\A")(?<![%s]")(?![%s]|\Z)' % (ends, ends))
                     self.places = {name: names.index(name) for name in read if name in names}
                     return
         try:
@@ -348,7 +350,7 @@ class _Csv:
 
     def table(self, data: bytes, *, header: bool) -> Any:
         """All rows, read by Arrow; None if one of them needs a closer look."""
-        if data.count(b'"') % 2:
+        if data.count(b'"') % 2 or self.loose.search(data.replace(b'""', b"")):
             return None
         try:
             read = arrow_csv.read_csv(
@@ -390,7 +392,7 @@ class _Csv:
             return RowError("this line repeats the header; remove it")
         if len(cells) != self.width:
             return RowError(f"{number_of(len(cells), 'cell')} where the header has {self.width}")
-        for number, cell in enumerate(cells, 1):
-            if not cell.isascii() and any("\udc80" <= mark <= "\udcff" for mark in cell):
-                return RowError(f"cell {number} is not UTF-8; convert the file")
+        for place in self.places.values():
+            if not cells[place].isascii() and any("\udc80" <= mark <= "\udcff" for mark in cells[place]):
+                return RowError(f"cell {place + 1} is not UTF-8; convert the file")
         return None

@@ -454,5 +454,18 @@ def test_an_object_of_json_on_several_lines_is_explained(tmp_path: Path):
 def test_no_parser_of_json_reads_what_json_is_not(line: str, tmp_path: Path):
     for plain in ([], [{"tags": ["dog"], "guess": ["dog"]}]):  # the latter can be parsed by Arrow
         path = written(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in plain) + line + "\n")
-        with pytest.raises(se.InputError, match=f"a.jsonl:{len(plain) + 1}"):
+        with pytest.raises(se.InputError, match=rf"a\.jsonl:{len(plain) + 1}"):
             evaluated(path)
+
+
+@pytest.mark.parametrize("more", [[], ["cat"]])  # rows that Arrow may parse, and those that it may not
+def test_quotes_within_cells_of_csv_are_refused_and_other_columns_are_not_decoded(more: list[str], tmp_path: Path):
+    rows = 'tags,guess,note\n"cat","a ""dog""",ok\n' + "".join(f"{cell}\n" for cell in more)
+    with pytest.raises(se.InputError, match=r"a\.csv:3: not CSV: ',' expected after"):
+        evaluated(written(tmp_path, "a.csv", rows.replace("ok\n", 'ok\n"cat"fish,dog,\n', 1)))
+    (tmp_path / "a.csv").write_bytes(rows.encode().replace(b"ok", b'"\xff"'))
+    if more:
+        with pytest.raises(se.InputError, match=r"a\.csv:3: 1 cell where the header has 3"):
+            evaluated(tmp_path / "a.csv")
+    else:
+        assert {*evaluated(tmp_path / "a.csv").labels} == {"cat", 'a "dog"'}
