@@ -126,7 +126,7 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
         codes, labels = encoded(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {type_text(values.type)}; labels are strings or integers") from None
-    columns = np.zeros(len(labels), np.int64)
+    columns = np.zeros(len(labels) if len(codes) else 0, np.int64)  # of no label that occurs there need not be any
     if dictionary and len(codes) and (codes.min() < 0 or codes.max() >= len(labels)):
         raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
     check_codes(offsets, codes, labels, argument, first)

@@ -246,3 +246,12 @@ def test_no_examples_with_slices_are_none(kind: Callable[[list[object]], object]
     sliced.update_many(kind([]), kind([]), where={"user": []})
     sliced.update_many(kind([{"a"}] * 200), kind([{"a"}] * 200), where={"user": [*range(100)] * 2})
     assert sliced.examples == 200
+
+
+def test_entries_of_a_dictionary_that_no_list_holds_are_no_labels():
+    empty = pa.ListArray.from_arrays([0, 0, 0], pa.array(["a"]).dictionary_encode().slice(0, 0))
+    assert len(empty.values.dictionary) == 1
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user")
+    sliced.update_many(empty, empty, where={"user": [1, 2]})
+    assert (sliced.examples, len(sliced)) == (2, 2)
+    assert sliced.total().labels == ()
