@@ -31,7 +31,7 @@ from streameval.metrics.thresholds import FScore
 from streameval.report.model import Table, listed
 from streameval.schema.text import VERSION, number_of
 from streameval.tabular.evaluate import Counting
-from streameval.tabular.sources import check_distinct
+from streameval.tabular.sources import check_distinct, matches_of
 
 app = typer.Typer(
     name="streameval", cls=Group, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
@@ -161,6 +161,7 @@ def merge(states: list[Path], save: Path | None = None, **options: Any) -> int:
     streameval merge monday.state tuesday.state --report both.html
     streameval merge *day.state --format json
     """
+    states = [each for path in states for each in matches_of(path)]
     read = [path for path in states if save is None or identity(path) != identity(save)]
     output = Output({**options, "save": save}, read)
     result = Result.of(look_at(merged(states))).with_checks(output.checks)
@@ -205,6 +206,7 @@ def report(
     streameval report today.state -o today.html --title 'Photos' --meta model=v7
     streameval report monday.state tuesday.state -o days.html --meta data=May
     """
+    states = [each for path in states for each in matches_of(path)]
     check_outputs({"--output of a page": page}, states, force)
     if wrong := [fact for fact in meta or () if "=" not in fact]:
         raise UserError(f"--meta {wrong[0]!r} must be NAME=VALUE, such as 'model=v7'")

@@ -38,10 +38,13 @@ def records(values: dict) -> list[dict]:
     return [{"label": label, "value": value} for label, value in values.items()]
 
 
-def test_merging_states_gives_the_state_of_all_rows(run):
-    one, two = saved("one", ({"a"}, {"a"})), saved("two", ({"b"}, {"a"}), ({"b"}, {"b"}))
-    assert run("merge", "two", "one", "--save", "both", "--report", "r.html").code == 0
+@pytest.mark.parametrize("names", [("two.state", "one.state"), ("*.state",)])
+def test_merging_states_gives_the_state_of_all_rows(names, run):
+    one, two = saved("one.state", ({"a"}, {"a"})), saved("two.state", ({"b"}, {"a"}), ({"b"}, {"b"}))
+    assert run("merge", *names, "--save", "both", "--report", "r.html").code == 0
     assert se.load("both") == one + two
+    assert run("report", *names, "--output", "r.html").code == 0
+    assert {">one<", ">two<"} <= {*re.findall(">one<|>two<", Path("r.html").read_text(encoding="utf-8"))}
 
 
 def test_show_answers_for_metrics_that_were_not_asked_for_before(run):
