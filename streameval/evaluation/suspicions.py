@@ -81,6 +81,11 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
     if config.labels is None and "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
+    for label in (label for label in (-100, -1) if config.labels is None and label in names):
+        place, (keys, times) = names.index(label), decisions.by_example(None)
+        if any(counts[place] > times[keys[:, side] == 1].sum() for side, counts in enumerate((tp + fn, tp + fp))):
+            yield "padding", f"examples have label {label} and another, as padded lists do; leave out labels below 0"
+            break
     if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; construct with labels=[...]"
