@@ -226,7 +226,7 @@ class State(ABC, Generic[K]):
 
     @property
     def _extra(self) -> ExactSums[K]:
-        return (self.extra and self.extra.value) or ExactSums()
+        return (self.extra and self.extra.cell.value) or ExactSums()
 
     def _prepare_extra(self, added: list[Added[K]]) -> list[Part]:
         before = self._extra.at(common_scale(self._extra.scale, *(sums.scale for sums, _ in added)))
@@ -315,7 +315,7 @@ class State(ABC, Generic[K]):
 
     def _weights_at(self, scale: int) -> ExactSums[K]:
         """The weight sums so far in units at least as fine as asked; not to be changed."""
-        sums = self.weights.value or self._unit_sums()
+        sums: ExactSums[K] = self.weights.cell.value or self._unit_sums()
         return sums.at(max(scale, sums.scale))
 
     def compact(self) -> None:
@@ -337,7 +337,7 @@ class State(ABC, Generic[K]):
 
     def canonical_scale(self) -> int | None:
         """The smallest scale at which weight sums are integers, whatever the history; None if they equal counts."""
-        sums = self.weights.value
+        sums: ExactSums[K] | None = self.weights.cell.value
         return None if sums is None or self._equals_counts(sums) else sums.smallest_scale()
 
     def _equals_counts(self, sums: ExactSums[K]) -> bool:

@@ -122,7 +122,7 @@ class Pairs(State[Key]):
         cells = decisions.table.outcomes(np.arange(len(self.labels))).T.copy()
         for weighted in (False, True)[: 1 + (self.weights.present or decisions.weights.present)]:
             changes = added(self, weighted), added(decisions, weighted)
-            held = [state.weights.value or ExactSums() for state in (self, decisions) if weighted]
+            held = [state.weights.cell.value or ExactSums() for state in (self, decisions) if weighted]
             scale = common_scale(*(sums.scale for sums in [*held, *(sums for sums, _ in chain(*changes))]))
             if weighted:
                 whole, *weights = _sums_at(self, [_ALL, *map(tuple, keys.tolist())], scale)
@@ -329,7 +329,7 @@ def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> 
 
 def _sums_at(state: State[K], keys: Collection[K], scale: int) -> Any:
     """The weight sums of some keys in units of ``2**-scale``, in which they are integers, as an array."""
-    sums = state.weights.value or state._units_at(keys)
+    sums = state.weights.cell.value or state._units_at(keys)
     return sums.read(keys, sums.scale) << scale - sums.scale
 
 

@@ -90,45 +90,37 @@ def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> 
 
 
 class SumCells(Generic[K]):
-    """Exact sums that change when the root of their state commits. ``cell`` is empty until some are stored."""
+    """Exact sums that change when the root of their state commits.
 
-    __slots__ = ("_scale", "cell")
+    ``cell`` is empty until some are stored. Nobody else changes what is in it.
+    """
+
+    __slots__ = ("cell",)
 
     def __init__(self, root: Any, sums: ExactSums[K] | None = None) -> None:
-        self._scale = root.cell(0 if sums is None else sums.scale)
-        self.cell = root.cell(None if sums is None else sums.sums)
+        self.cell = root.cell(sums)
 
     def copy(self, root: Any) -> SumCells[K]:
         """The same sums in cells of another root."""
-        sums = self.value
+        sums = self.cell.value
         return SumCells(root, None if sums is None else ExactSums(sums.scale, dict(sums.sums)))
 
     @property
     def present(self) -> bool:
         return self.cell.value is not None
 
-    @property
-    def value(self) -> ExactSums[K] | None:
-        """The sums, which must not be changed."""
-        sums = self.cell.value
-        return None if sums is None else ExactSums(self._scale.value, sums)
-
     def prepare(self, sums: ExactSums[K] | None) -> list[Any]:
         """Store other sums."""
-        if sums is None:
-            return [self.cell.prepare_store(None)]
-        return [self._scale.prepare_store(sums.scale), self.cell.prepare_store(sums.sums)]
+        return [self.cell.prepare_store(sums)]
 
     def prepare_add(self, added: list[tuple[ExactSums[K], int]], before: ExactSums[K] | None = None) -> list[Any]:
         """Add sums so many times; where there are none or coarser ones, to ``before``, or prepare nothing."""
-        scale = -1 if self.cell.value is None else self._scale.value
-        factors = []
-        for sums, times in added:
-            if sums.scale > scale:
-                after = before and ExactSums(before.scale, {**before.sums, **changed(before, added)})
-                return self.prepare(after) if after else []
-            factors.append((sums.sums, times << scale - sums.scale))
-        return [self.cell.prepare_add(factors)]
+        if self.cell.value is not None:
+            part = self.cell.prepare_add([(sums.sums, sums.scale, times) for sums, times in added])
+            if part is not None:
+                return [part]
+        after = before and ExactSums(before.scale, {**before.sums, **changed(before, added)})
+        return self.prepare(after) if after else []
 
 
 def common_scale(*scales: int) -> int:

@@ -668,7 +668,7 @@ def test_weights_of_pairs_that_come_and_go_in_a_window_stay_bounded():
     window = se.Rolling(se.Evaluator(labels=names, keep=["cooccurrence"]), size=10)
     for pair in itertools.combinations(names, 2):
         window.update(set(pair), set(), weight=0.5)
-        largest = max(largest, len(window._now[0].states.states["pairs"].weights.value.sums))
+        largest = max(largest, len(window._now[0].states.states["pairs"].weights.cell.value.sums))
     assert largest <= 64 + 2 * len(names) + 2 * 10
 
 

@@ -1,7 +1,8 @@
 """The cells of `numpy.py`, compiled, and the one function that commits; `numpy.py` says what they mean."""
 
-from cpython.dict cimport PyDict_SetItem
+from cpython.dict cimport PyDict_DelItem, PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.object cimport PyObject_IsTrue
 from cpython.pycapsule cimport PyCapsule_IsValid
 
 from streameval.kernel.part cimport SE_PART_NAME, commit, part_of
@@ -191,22 +192,26 @@ cdef class Cell:
 
     def prepare_add(self, list added):
         cdef Added data = Added.__new__(Added)
-        cdef dict value = self.value, total = {}
-        cdef list old = []
-        if len(added) == 1:
-            amounts, factor = added[0]
-        else:
-            amounts, factor = total, 1
-            for amounts_of_one, times in added:
-                for key, amount in amounts_of_one.items():
-                    total[key] = total.get(key, 0) + (times if amount == 1 else times * amount)
-        data.value, data.keys, data.new, data.old = value, list(amounts), [], old
-        for key in data.keys:
-            before, amount = value.setdefault(key, 0), amounts[key]
-            old.append(before)
+        cdef dict value = self.value.sums
+        cdef list keys = [], new = [], old = []
+        total, factor, unit = {}, 1, self.value.scale
+        for amounts, scale, times in added:
+            if scale > unit:
+                return None
+            times <<= unit - scale
+            if len(added) == 1:
+                total, factor = amounts, times
+                break
+            for key, amount in amounts.items():
+                total[key] = total.get(key, 0) + (times if amount == 1 else times * amount)
+        data.value, data.keys, data.new, data.old = value, keys, new, old
+        for key, amount in total.items():
+            before = value.setdefault(key, 0)
             if factor != 1:
                 amount = factor if amount == 1 else factor * amount
-            data.new.append(before + amount if before else amount)
+            keys.append(key)
+            old.append(before)
+            new.append(before + amount if before else amount)
         return part_of(commit_add, data)
 
 
@@ -239,4 +244,7 @@ cdef void commit_add(void* data) noexcept:
     cdef Added part = <Added>data
     cdef Py_ssize_t at
     for at in range(PyList_GET_SIZE(part.keys)):
-        PyDict_SetItem(part.value, <object>PyList_GET_ITEM(part.keys, at), <object>PyList_GET_ITEM(part.new, at))
+        if PyObject_IsTrue(<object>PyList_GET_ITEM(part.new, at)):
+            PyDict_SetItem(part.value, <object>PyList_GET_ITEM(part.keys, at), <object>PyList_GET_ITEM(part.new, at))
+        else:  # windows would come to hold more and more keys
+            PyDict_DelItem(part.value, <object>PyList_GET_ITEM(part.keys, at))

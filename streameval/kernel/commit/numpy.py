@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from time import sleep
 from types import FrameType
@@ -298,13 +298,19 @@ class Cell:
     def prepare_store(self, new: Any) -> Part:
         return self.prepare(lambda _: new)
 
-    def prepare_add(self, added: Iterable[tuple[Mapping[Any, int], int]]) -> Part:
-        """Entries of the value, a dict, grow by amounts times factors; new ones may be there before, as 0."""
+    def prepare_add(self, added: Sequence[tuple[Mapping[Any, int], int, int]]) -> Part | None:
+        """The ``sums`` of the value grow by amounts, in units of a scale like its own, times factors.
 
-        def grown(value: Mapping[Any, int]) -> dict[Any, int]:
-            after = dict(value)
-            for amounts, factor in added:
+        None if that scale is finer. New sums may be there before, as 0.
+        """
+        if any(scale > self.value.scale for _, scale, _ in added):
+            return None
+
+        def grown(value: Any) -> Any:
+            after = dict(value.sums)
+            for amounts, scale, times in added:
+                factor = times << value.scale - scale
                 after |= {key: after.get(key, 0) + factor * amount for key, amount in amounts.items()}
-            return after
+            return type(value)(value.scale, after)
 
         return self.prepare(grown)

@@ -7,7 +7,7 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -24,6 +24,13 @@ both_twins = pytest.mark.parametrize("commit", TWINS, ids=lambda module: module.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 
+class Sums(NamedTuple):
+    """Sums in units of ``2**-scale``."""
+
+    scale: int
+    sums: dict[Any, Any]
+
+
 class Value:
     """Something that can be watched, and becomes 0 where something is added."""
 
@@ -34,34 +41,37 @@ class Value:
 @both_twins
 def test_what_was_prepared_is_not_there_before_the_commit_and_there_after_it(commit: Any):
     root = commit.Root()
-    first, second = root.cell({"a": 1}), root.cell((1, 2))
-    parts = [first.prepare_add([({"a": 4, "b": 7}, 1)]), second.prepare_store((3,))]
-    assert {key: value for key, value in first.value.items() if value} == {"a": 1}
+    first, second = root.cell(Sums(0, {"a": 1})), root.cell((1, 2))
+    parts = [first.prepare_add([({"a": 4, "b": 7}, 0, 1)]), second.prepare_store((3,))]
+    assert {key: value for key, value in first.value.sums.items() if value} == {"a": 1}
     assert second.value == (1, 2)
     root.commit(parts)
-    assert (first.value, second.value) == ({"a": 5, "b": 7}, (3,))
+    assert (first.value.sums, second.value) == ({"a": 5, "b": 7}, (3,))
 
 
 @both_twins
 def test_amounts_are_added_at_the_commit_to_entries_that_may_be_new(commit: Any):
     root = commit.Root()
-    cell = root.cell({"a": 1, "c": 2**70})
+    cell = root.cell(Sums(3, {"a": 1, "c": 2**70}))
     for factor, expected in ((1, {"a": 4, "b": 5, "c": 2**70}), (-(2**65), {"a": 4 - 3 * 2**65, "b": 5 - 5 * 2**65})):
-        part = cell.prepare_add([({"a": 3, "b": 5}, factor)])
-        assert cell.value.get("a") == 1 or factor < 0
+        part = cell.prepare_add([({"a": 3, "b": 5}, 3, factor)])
+        assert cell.value.sums.get("a") == 1 or factor < 0
         root.commit([part])
-        assert cell.value == {"c": 2**70, **expected}
+        assert cell.value == Sums(3, {"c": 2**70, **expected})
 
 
 @both_twins
 def test_amounts_of_one_part_add_up_where_they_are_of_the_same_entries(commit: Any):
     root = commit.Root()
-    cell = root.cell({"a": 1})
-    amounts = {"a": 1, "b": 1}, {"b": 3, "c": 1}, Counter("baaaaa")
-    root.commit([cell.prepare_add(list(zip(amounts, (2**70, -1, 2), strict=True)))])
-    assert cell.value == {"a": 1 + 2**70 + 10, "b": 2**70 - 3 + 2, "c": -1}
+    cell = root.cell(Sums(2, {"a": 1, "d": 6}))
+    amounts = {"a": 1, "b": 1}, {"b": 3, "c": 1, "d": 2}, Counter("baaaaa")
+    root.commit([cell.prepare_add(list(zip(amounts, (2, 2, 1), (2**70, -3, 2), strict=True)))])
+    assert {key: value for key, value in cell.value.sums.items() if value} == {
+        "a": 1 + 2**70 + 20, "b": 2**70 - 9 + 4, "c": -3,
+    }  # fmt: skip
     assert root.commit([cell.prepare_add([])]) is None
-    assert cell.value["c"] == -1
+    assert cell.value.sums["c"] == -3
+    assert cell.prepare_add([({"a": 1}, 2, 1), ({"a": 1}, 3, 1)]) is None
 
 
 @both_twins
@@ -98,23 +108,23 @@ def test_states_are_retired_by_the_commit_that_replaces_them(commit: Any):
 def test_parts_that_are_never_committed_change_nothing(commit: Any):
     root = commit.Root()
     old, new = Value(), Value()
-    cell, entries = root.cell(old), root.cell({1: old})
+    cell, entries = root.cell(old), root.cell(Sums(0, {1: old}))
     before = sys.getrefcount(old), sys.getrefcount(new)
     cell.prepare_store(new)
-    entries.prepare_add([({1: 1}, 1)])
+    entries.prepare_add([({1: 1}, 0, 1)])
     assert cell.value is old
-    assert entries.value == {1: old}
+    assert entries.value.sums == {1: old}
     assert (sys.getrefcount(old), sys.getrefcount(new)) == before
 
 
 @both_twins
 def test_a_failing_prepare_changes_nothing(commit: Any):
     root = commit.Root()
-    cell = root.cell({"a": 1})
+    cell = root.cell(Sums(0, {"a": 1}))
     changes = dict.fromkeys(["a", "b"], 2)
     with pytest.raises((TypeError, AttributeError)):
-        root.commit([cell.prepare_add([(changes, 1)]), cell.prepare_add([(None, 1)]), cell.prepare_store({})])
-    assert {key: value for key, value in cell.value.items() if value} == {"a": 1}
+        root.commit([cell.prepare_add([(changes, 0, 1)]), cell.prepare_add([(None, 0, 1)]), cell.prepare_store({})])
+    assert {key: value for key, value in cell.value.sums.items() if value} == {"a": 1}
 
 
 @both_twins
@@ -143,8 +153,8 @@ def test_a_commit_releases_what_it_replaces_only_with_its_parts():
     value, entry = Value(), Value()
     for one in (value, entry):
         weakref.finalize(one, gone.append, True)
-    cell, entries = root.cell(value), root.cell({"a": entry})
-    parts = [cell.prepare_store(None), entries.prepare_add([({"a": 1}, 1)])]
+    cell, entries = root.cell(value), root.cell(Sums(0, {"a": entry}))
+    parts = [cell.prepare_store(None), entries.prepare_add([({"a": 1}, 0, 1)])]
     del value, entry, one
     root.commit(parts)
     assert not gone
@@ -155,11 +165,11 @@ def test_a_commit_releases_what_it_replaces_only_with_its_parts():
 @needs_compiled
 def test_a_commit_allocates_nothing():
     root = compiled.Root()
-    cells = [root.cell({(column, 1): column + 2**70 for column in range(40)}) for _ in range(9)]
+    cells = [root.cell(Sums(0, {(column, 1): column + 2**70 for column in range(40)})) for _ in range(9)]
     stores = [root.cell(2**80 + place) for place in range(9)]
     commit, collected = root.commit, []
     changes = {(column, 1): 2**75 + column for column in range(60)}
-    parts = [cell.prepare_add([(changes, 1)]) for cell in cells] + [cell.prepare_store(2**90) for cell in stores]
+    parts = [cell.prepare_add([(changes, 0, 1)]) for cell in cells] + [cell.prepare_store(2**90) for cell in stores]
     count, blocks = sys.getallocatedblocks, []
     callback = lambda *_: collected.append(True)  # noqa: E731
     usual = gc.get_threshold()
@@ -178,7 +188,7 @@ def test_a_commit_allocates_nothing():
     blocks.append(after - before)
     assert blocks[0] <= 1, "the count itself may take one"
     assert not collected
-    assert cells[0].value == {key: value + (key[0] + 2**70) * (key[0] < 40) for key, value in changes.items()}
+    assert cells[0].value.sums == {key: value + (key[0] + 2**70) * (key[0] < 40) for key, value in changes.items()}
     assert stores[0].value == 2**90
 
 
