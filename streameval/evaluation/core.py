@@ -23,7 +23,7 @@ from streameval.kernel.types import DONE, OTHER
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
 from streameval.schema.batch import Batch, Dense, Example, Ragged
-from streameval.schema.config import Config, Null
+from streameval.schema.config import Config, Null, Weight
 from streameval.schema.input_notes import InputNotes, notes_of
 from streameval.schema.labels import LabelIndex
 from streameval.states.base import Part
@@ -31,7 +31,6 @@ from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 
 NUMBERS = (float, int)
-UNIT = 1.0  # the default weight, which is known by identity in less time than by type and value
 SEQUENCES = {list, tuple}
 FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new
@@ -48,7 +47,7 @@ class Core:
 
     __slots__ = (
         "_placed", "config", "decisions", "fast_path", "labels", "reader", "scored", "specs", "states", "table",
-        "threshold", "until_compaction", "weights",
+        "threshold", "until_compaction",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +60,7 @@ class Core:
     ) -> None:
         self.specs, self.config, self.until_compaction = specs, config, 64
         self.states, self.labels, self.decisions = states, states.labels, states.decisions
-        self.table, self.weights = self.decisions.table, self.decisions.weights.cell
+        self.table = self.decisions.table
         each = states.states.values()
         followers = tuple(state.follower() for state in each if state is not self.decisions)
         self.reader = Reader(config, states.labels, known, notes)
@@ -124,33 +123,34 @@ class Core:
         forms = [] if reader is None else reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
 
-    def prepare_plain(self, y_true: object, y_pred: object, sign: int = 1) -> Part:
-        """Prepare an unweighted example straight from what the user passed, or raise `Declined`."""
+    def prepare_plain(self, y_true: object, y_pred: object, weight: Weight, sign: int = 1) -> list[Part]:
+        """Prepare an example straight from what the user passed, or raise `Declined`."""
         labels = self.labels
         if not self.fast_path:
             raise Declined
-        part = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
-        if type(part) is not int:
-            return part
-        raise self.decisions.declined(part) if part > OTHER else Declined
+        prepared = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
+        if type(prepared) is not int:
+            return prepared  # type: ignore[no-any-return]
+        raise self.decisions.declined(prepared) if prepared > OTHER else Declined
 
-    def fast_count(self, y_true: object, y_pred: object, sign: int, *, guarded: bool = False) -> int:
-        """Count one unweighted example straight from what the user passed; ``DONE`` if it is of a common form.
+    def fast_count(self, y_true: object, y_pred: object, weight: Weight, sign: int, *, guarded: bool = False) -> int:
+        """Count one example straight from what the user passed; ``DONE`` if it is of a common form.
 
         Of torch only if no guard is held, as reading a tensor may run code of the user.
         """
         if not self.fast_path:
             return OTHER
         labels, count = self.labels, self.table.count_example
-        code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign)
-        return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, sign)
+        code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
+        return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, weight, sign)
 
-    def fast_count_tensors(self, y_true: object, y_pred: object, sign: int) -> int:
+    def fast_count_tensors(self, y_true: object, y_pred: object, weight: Weight, sign: int) -> int:
         """The same of rows of torch."""
         labels, true, pred = self.labels, array_within(y_true), array_within(y_pred)
         if true is y_true and pred is y_pred:
             return OTHER
-        return self.table.count_example(labels.known, labels.fixed, true, pred, self.threshold, sign)  # type: ignore[no-any-return]
+        count = self.table.count_example
+        return count(labels.known, labels.fixed, true, pred, self.threshold, sign, weight)  # type: ignore[no-any-return]
 
     def fast_count_many(self, y_true: object, y_pred: object, mask: object = None) -> bool:
         """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
 from streameval.errors import MetricError, silent
-from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
+from streameval.evaluation.core import NUMBERS, Core, Reading
 from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import check_threshold, options_for
@@ -53,7 +53,7 @@ class Accumulator(Details, Mergeable):
 
     @forgiving
     def update(
-        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = UNIT, mask: object = None,
+        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = 1.0, mask: object = None,
         **mistaken: Unpack[NoKeywords],
     ) -> None:  # fmt: skip
         """Count one example.
@@ -79,11 +79,11 @@ class Accumulator(Details, Mergeable):
             refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
-        if mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0)) and core.fast_path:
+        if mask is None and core.fast_path:
             labels = core.labels
-            if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1) == DONE:
+            if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1, weight) == DONE:
                 return
-            if core.fast_count_tensors(y_true, y_pred, 1) == DONE:
+            if core.fast_count_tensors(y_true, y_pred, weight, 1) == DONE:
                 return
         make_read(self._change(y_true, y_pred, weight=weight, mask=mask))
 
@@ -102,7 +102,8 @@ class Accumulator(Details, Mergeable):
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.revert, mistaken, extra)  # type: ignore[unreachable]
         core = self._core
-        if mask is None and type(weight) in NUMBERS and weight == 1.0 and core.fast_count(y_true, y_pred, -1) == DONE:
+        plain = mask is None and type(weight) in NUMBERS and weight == 1.0
+        if plain and core.fast_count(y_true, y_pred, weight, -1) == DONE:
             count_unused_labels(self, 1)
         else:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=-1))
@@ -132,8 +133,8 @@ class Accumulator(Details, Mergeable):
             set_next_look(self._guard, self._core, reading[2])
         return self._core.prepare(reading, sign)
 
-    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
-        return [self._core.prepare_plain(y_true, y_pred)]
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part]:
+        return self._core.prepare_plain(y_true, y_pred, weight)
 
     @forgiving
     def update_many(
@@ -338,7 +339,7 @@ def try_prediction(counts: Accumulator, y_pred: object) -> None:
     """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
     counts._core.table.most = COUNT_MAX  # as nothing of it is to be noted
     with suppress(Declined), counts._guard:
-        counts._prepare_plain(set(), y_pred)
+        counts._prepare_plain(set(), y_pred, 1.0)
         return
     known = len(counts._core.labels)
     with silent():

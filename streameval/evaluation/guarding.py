@@ -8,6 +8,7 @@ from typing import Any, Concatenate, Never, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
+from streameval.schema.config import Weight
 from streameval.schema.input_notes import are_alike
 from streameval.schema.keywords import ATTRIBUTES, CallT
 from streameval.states.base import Part
@@ -39,8 +40,8 @@ class Guarded:
     """Of the objects that it counts with."""
     _change: Callable[..., Change]
     """Read what ``update`` takes, which may run code of the user, as a change still to be made."""
-    _prepare_plain: Callable[[object, object], list[Part]]
-    """Prepare an unweighted example straight from what the user passed, or raise `Declined`; the guard is held."""
+    _prepare_plain: Callable[[object, object, Weight], list[Part]]
+    """Prepare an example with its weight straight from what the user passed, or raise `Declined`; the guard is held."""
 
     def _current(self) -> Any:
         """The evaluator or metric that answers; it must not be changed."""

@@ -8,6 +8,7 @@ cdef extern from "part.h":
     ctypedef struct se_follower:
         void* table
         int (*prepare)(void*, const void*, int, bint, se_part*) except -1
+        object (*amounts)(const se_part*)
     void se_commit(se_part*) noexcept
     void se_release(se_part*) noexcept
     object se_follower_new(se_follower*, object owner)

@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
 from streameval.errors import InputError, public
-from streameval.evaluation.core import NUMBERS, core_of
+from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import try_prediction
 from streameval.evaluation.guarding import Change, Declined, absent, changes, make, reads
 from streameval.evaluation.value import fresh_of
@@ -156,7 +156,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         `InputError` if ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if
         the evaluator refuses the truth.
         """
-        if mask is None and t is None and type(weight) in NUMBERS and weight == 1.0 and self._count_plain(key, y_true):
+        if mask is None and t is None and self._count_plain(key, y_true, weight):
             return
         target, entry = self._targets[""], None
         while True:
@@ -174,8 +174,8 @@ class Pending(Holder, Generic[EvaluatorT]):
                 self._commit(now, change, gone=((key, entry),))
                 return
 
-    def _count_plain(self, key: Hashable, y_true: object) -> bool:
-        """Count an unweighted example that runs no code of the user, if it is one that waits, in as few steps."""
+    def _count_plain(self, key: Hashable, y_true: object, weight: Weight) -> bool:
+        """Count an example that runs no code of the user, if it is one that waits, in as few steps."""
         evaluator: Any = self.evaluator
         if self._max_age is not None or isinstance(evaluator, Trace) or (entry := self._waiting_at(key, None)) is None:
             return False
@@ -186,7 +186,8 @@ class Pending(Holder, Generic[EvaluatorT]):
                 if self._waiting.get(key) is not entry:
                     return False
                 status = (*self._cell.value[:4], ((key, entry),), ())
-                commit.Root.commit([*evaluator._prepare_plain(y_true, y_pred), self._cell.prepare_store(status)])
+                parts = evaluator._prepare_plain(y_true, y_pred, weight)
+                commit.Root.commit([*parts, self._cell.prepare_store(status)])
                 del self._waiting[key]
         except Declined:
             return False

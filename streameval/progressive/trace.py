@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, MetricError, public, warning_first
-from streameval.evaluation.core import NUMBERS, Core, core_of
+from streameval.evaluation.core import Core, core_of
 from streameval.evaluation.counting import Accumulator, scratch
 from streameval.evaluation.evaluator import specs_of
 from streameval.evaluation.guarding import Change, Declined, held, look_at, make, reads
@@ -118,8 +118,7 @@ class Trace(Holder):
         """
         if not (self._cell.value[0] + 1) % self._every:
             self._look()  # before anything is counted
-        plain = mask is None and t is None and type(weight) in NUMBERS and weight == 1.0
-        if not (plain and self._count_plain(y_true, y_pred)):
+        if mask is not None or t is not None or not self._count_plain(y_true, y_pred, weight):
             make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
         if not self._cell.value[0] % self._every:
             self._write()
@@ -190,14 +189,14 @@ class Trace(Holder):
         for target in self._targets.values():
             look_at(target.evaluator)
 
-    def _count_plain(self, y_true: object, y_pred: object) -> bool:
-        """Count an unweighted example that runs no code of the user, if it is one and all evaluators can read it."""
+    def _count_plain(self, y_true: object, y_pred: object, weight: Weight) -> bool:
+        """Count an example that runs no code of the user, if it is one and all evaluators can read it."""
         evaluators = self.evaluators.values()
         try:
             with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
                 parts = self._prepare(None, ())
                 for one in evaluators:
-                    parts += one._prepare_plain(y_true, y_pred)
+                    parts += one._prepare_plain(y_true, y_pred, weight)
                 commit.Root.commit(parts)
         except Declined:
             return False

@@ -8,7 +8,7 @@ from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
-from streameval.evaluation.core import NUMBERS, Reading, core_of
+from streameval.evaluation.core import Reading, core_of
 from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
@@ -119,8 +119,8 @@ class Sliced(Mergeable, Generic[A]):
         ``where`` holds the value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
-        plain = mask is None and type(weight) in NUMBERS and weight == 1.0 and not notes_of(self._guard).room
-        if plain and self._count_plain(keys, y_true, y_pred):
+        plain = mask is None and not notes_of(self._guard).room
+        if plain and self._count_plain(keys, y_true, y_pred, weight):
             return
         self._count(keys, y_true, y_pred, weight, mask, 1)
 
@@ -134,15 +134,15 @@ class Sliced(Mergeable, Generic[A]):
         """
         self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
-    def _count_plain(self, keys: list[Key], y_true: object, y_pred: object) -> bool:
-        """Count an unweighted example that runs no code of the user, if it is one and its slices are there."""
+    def _count_plain(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight) -> bool:
+        """Count an example that runs no code of the user, if it is one and its slices are there."""
         parts: list[Part] = []
         try:
             with self._guard:
                 for group, key in zip(self._slices, keys, strict=True):
                     if (part := group.find(key)) is None:
                         return False
-                    parts.append(core_of(part).prepare_plain(y_true, y_pred))
+                    parts += core_of(part).prepare_plain(y_true, y_pred, weight)
                 commit.Root.commit(parts)
         except Declined:
             return False

@@ -67,7 +67,8 @@ class Decisions(State[Key]):
         return self.table.prepare_merge(other.table, columns, self.labels.fixed, sign)
 
     def _sums_of_one(self, example: Example) -> ExactSums[Key]:
-        return ExactSums(0, kernel.unit_sums(example.slots, example.key))
+        sums: dict[Key, int] = {slot: 1 for slot in example.slots.tolist() if slot % 5}
+        return ExactSums(0, {**sums, example.key: 1})
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[Key]:
         columns = batch.columns if isinstance(batch, Dense) else np.arange(len(self.labels))

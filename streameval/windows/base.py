@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar, Unpack, ove
 from numpy.typing import ArrayLike
 
 from streameval.errors import InputError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, UNIT, Core, Reading
+from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A
 from streameval.evaluation.details import Details
 from streameval.evaluation.evaluator import Evaluator, MetricLike
@@ -56,7 +56,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @forgiving
     def update(
-        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = UNIT, mask: object = None,
+        self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = 1.0, mask: object = None,
         t: Time | None = None, **mistaken: Unpack[NoKeywords],
     ) -> None:  # fmt: skip
         """Count one example, as `Evaluator.update` does, and evict what is then too old.
@@ -66,8 +66,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
-        plain = mask is None and (weight is UNIT or (type(weight) in NUMBERS and weight == 1.0))
-        if not plain or self._count_fast(y_true, y_pred, t) != DONE:
+        if mask is not None or self._count_fast(y_true, y_pred, weight, t) != DONE:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, t=t))
 
     def _change(
@@ -84,8 +83,8 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """Prepare what was read; the guard is held until the commit."""
 
     @abstractmethod
-    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
-        """Count an unweighted example of a common form in as few steps as can be; ``DONE`` if it is one."""
+    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, t: Time | None) -> int:
+        """Count an example of a common form in as few steps as can be; ``DONE`` if it is one."""
 
     @abstractmethod
     def _counting(self, time: Moment | None) -> Core:

@@ -16,9 +16,9 @@ from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
-from streameval.kernel.types import OTHER, FloatArray
+from streameval.kernel.types import DONE, OTHER, FloatArray
 from streameval.schema.batch import Batch
-from streameval.schema.config import NULLS, Null
+from streameval.schema.config import NULLS, Null, Weight
 from streameval.schema.input_notes import notes_of
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
@@ -27,6 +27,8 @@ from streameval.states.state_set import StateSet
 from streameval.windows.base import Examples, Window
 from streameval.windows.times import Moment, Moments, Time, agreed, saved_clock, whole
 from streameval.wire.fields import Sink, Source, require, zigzag
+
+_PLAIN = (float, int, np.float64)  # weights that can be multiplied without running code of the user
 
 
 class WindowState(NamedTuple, Generic[A]):
@@ -50,9 +52,9 @@ class Blocks(Window[A]):
     _history: int
     _cell: commit.Cell  # of a `WindowState`
 
-    def _prepare_at(self, core: Core, reading: Reading, part: float) -> list[Part]:  # noqa: ARG002
-        """Prepare that an example is counted which is so far into its block."""
-        return core.prepare(reading)
+    def _weight_at(self, part: float, weight: float) -> float:  # noqa: ARG002
+        """What an example weighs in its block, into which it is so far."""
+        return weight
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:  # noqa: ARG002
         """Examples each of which weighs what it does in its block; ``parts`` say how far into it they are."""
@@ -136,16 +138,21 @@ class Blocks(Window[A]):
             return state
         return state._replace(blocks={index: block for index, block in state.blocks.items() if index >= oldest})
 
-    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
-        if self._fades:
-            return OTHER
+    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, t: Time | None) -> int:
         time = self._time(t)
+        if self._fades:  # by the number of those before it, which the guard is held for
+            try:
+                with self._guard:
+                    commit.Root.commit(self._prepare_plain(y_true, y_pred, weight, time))
+            except (Declined, InputError):  # of the time: what is wrong with the example comes first
+                return OTHER
+            return DONE
         if time is None:  # the newest, which counts no more than it takes
             state: WindowState[A] = self._cell.value
             index = state.newest or 0
         else:
             state, index, _ = self._where(time)
-        return core_of(state.blocks[index]).fast_count(y_true, y_pred, 1) if index in state.blocks else OTHER
+        return core_of(state.blocks[index]).fast_count(y_true, y_pred, weight, 1) if index in state.blocks else OTHER
 
     def _where(self, time: Moment | None) -> tuple[WindowState[A], int, float]:
         """What is in the window, the block of an example that comes next, and how far into it that is."""
@@ -173,26 +180,37 @@ class Blocks(Window[A]):
         """A block, or a new one."""
         return state.blocks[index] if index in state.blocks else self._owned()
 
-    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
-        if not (self.timed or self._fades):
-            state, index, _ = self._where(None)
-            if index in state.blocks:
-                return [core_of(state.blocks[index]).prepare_plain(y_true, y_pred)]
-        raise Declined
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight, time: Moment | None = None) -> list[Part]:
+        if self.timed and time is None:
+            raise Declined
+        state, index, part = self._where(time)
+        is_plain = not self._fades or (type(weight) in _PLAIN and 0 <= weight <= 2**53)
+        if index not in state.blocks or not is_plain:
+            raise Declined
+        weight = self._weight_at(part, weight)  # type: ignore[arg-type]  # which is plain where it changes
+        parts = core_of(state.blocks[index]).prepare_plain(y_true, y_pred, weight)
+        return parts + self._prepare_latest(state, time)
+
+    def _prepare_latest(self, state: WindowState[A], time: Moment | None) -> list[Part]:
+        """Prepare that time goes on to that of an example of a block that is there."""
+        if time is None or (latest := self._seen(state.latest, time[0])) == state.latest:
+            return []
+        return [self._cell.prepare_store(WindowState(state.newest, state.blocks, time[1], latest))]
 
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         state, index, part = self._where(time)
         block = self._block(state, index)
         core_of(block).table.most = self._most(reading[2])
-        parts = self._prepare_at(core_of(block), reading, part)
+        example, forms = core_of(block).placed(reading)
+        if (weight := self._weight_at(part, example.weight)) != example.weight:
+            example = example.weighing(weight)
+        parts = core_of(block).states.prepare([(example, 1)]) + forms
+        if index in state.blocks:
+            return parts + self._prepare_latest(state, time)
+        newest = index if state.newest is None else max(index, state.newest)
         latest, aware = (state.latest, None) if time is None else (self._seen(state.latest, time[0]), time[1])
-        if index not in state.blocks:
-            newest = index if state.newest is None else max(index, state.newest)
-            blocks = {**state.blocks, index: block}
-            parts.append(self._cell.prepare_store(self._pruned(WindowState(newest, blocks, aware, latest))))
-        elif latest != state.latest:
-            parts.append(self._cell.prepare_store(WindowState(state.newest, state.blocks, aware, latest)))
-        return parts
+        began = WindowState(newest, {**state.blocks, index: block}, aware, latest)
+        return [*parts, self._cell.prepare_store(self._pruned(began))]
 
     def _extend(self, moments: Moments | None, examples: Examples, null: Null) -> None:
         state, (y_true, y_pred, weights, mask) = self._cell.value, examples

@@ -12,12 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from streameval.errors import FormatError, InputError, public
-from streameval.evaluation.core import Core, Reading, core_of
+from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import A, built_like, unlimited
 from streameval.kernel.types import FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.text import number_or_none, quoted
-from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, clock_of, whole
@@ -74,12 +73,11 @@ class Fading(Blocks[A]):
         self._history = _KEEP
         self._begin(evaluator, Clock(whole(half_life, "half_life")) if counts else clock_of(half_life, "half_life"))
 
-    def _prepare_at(self, core: Core, reading: Reading, part: float) -> list[Part]:
-        example, forms = core.placed(reading)
-        heavier = example.weight * power(part)
+    def _weight_at(self, part: float, weight: float) -> float:
+        heavier = weight * power(part)
         if math.isinf(heavier):
-            raise InputError(f"weight {quoted(example.weight)} is too large to fade; divide all weights by some number")
-        return core.states.prepare([(example.weighing(heavier), 1)]) + forms
+            raise InputError(f"weight {quoted(weight)} is too large to fade; divide all weights by some number")
+        return heavier
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:
         weights = powers(parts)

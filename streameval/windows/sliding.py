@@ -16,7 +16,7 @@ from streameval.evaluation.suspicions import look_if_due, set_next_look
 from streameval.inputs.values import array_within
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
-from streameval.schema.config import NULLS, Null
+from streameval.schema.config import NULLS, Null, Weight
 from streameval.schema.recording import Recording, stamps_of
 from streameval.schema.text import quoted
 from streameval.states.base import Part
@@ -69,20 +69,20 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _count_fast(self, y_true: object, y_pred: object, t: Time | None) -> int:
+    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, t: Time | None) -> int:
         history, _, core = self._cell.value
         if not core.fast_path:
             return OTHER
         labels = core.labels
         if t is None:
             return history.tape.slide(  # type: ignore[no-any-return]  # a code
-                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size
+                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, weight
             )
         if (time := self._time(t)) is None or time[1] is not self._aware:
             return OTHER
         stamp, limit = time[0], self._clock.before(time[0])
         return history.tape.slide(  # type: ignore[no-any-return]
-            history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, stamp, limit
+            history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, weight, stamp, limit
         )
 
     def _counters(self) -> Iterable[A]:
@@ -98,14 +98,15 @@ class _Recent(Window[A]):
         look_if_due(self._guard, core)
         return core
 
-    def _prepare_plain(self, y_true: object, y_pred: object) -> list[Part]:
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part]:
         history, core = self._history()
-        labels, prepare, parts = core.labels, history.tape.prepare_slide, None
-        if core.fast_path:
-            parts = prepare(history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size)
-        if parts is None:
+        labels, parts = core.labels, OTHER
+        if core.fast_path and not self.timed:
+            example = y_true, y_pred, core.threshold, self._size, weight
+            parts = history.tape.prepare_slide(history.counts, labels.known, labels.fixed, *example)
+        if type(parts) is int:
             raise Declined
-        return parts  # type: ignore[no-any-return]
+        return parts  # type: ignore[return-value]  # not a code
 
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))

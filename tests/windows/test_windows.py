@@ -895,12 +895,12 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             first = timed and not mine.examples
             lists, many = [[side] * 3 for side in said], np.full(3, now) if timed else None
             if first or mine.weighted:
-                assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == OTHER
+                assert mine.slide(counts, columns, 0, *said, None, size, 1.0, now, limit) == OTHER
                 assert mine.slide_many(counts, columns, 0, *lists, None, size, many, limit) == OTHER
             if step == "slide" and not (mine.weighted or retained_scores or first):
                 times = data.draw(st.sampled_from([1, 3]))
                 if times == 1:
-                    assert mine.slide(counts, columns, 0, *said, None, size, now, limit) == DONE
+                    assert mine.slide(counts, columns, 0, *said, None, size, 1.0, now, limit) == DONE
                 else:
                     wrong = [(lists[0][1:], lists[1], many), ([said[0], said[0], {"?"}], lists[1], many)]
                     if timed:

@@ -13,7 +13,7 @@ from river.metrics.base import Metrics
 from river.metrics.multioutput.base import MultiOutputMetric
 
 from streameval.errors import InputError, MergeError, MetricError, silent
-from streameval.evaluation.core import NUMBERS, core_of
+from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import count_unused_labels
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import Change, Declined, look_at, make
@@ -261,7 +261,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         self._count(y_true, y_pred, w, -1)
 
     def _count(self, y_true: Row, y_pred: Row, w: float, sign: int) -> None:
-        if type(w) in NUMBERS and w == 1 and self._count_plain(y_true, y_pred, sign):
+        if self._count_plain(y_true, y_pred, w, sign):
             return None
         while True:
             counts, _ = parts = self._complete()
@@ -270,19 +270,20 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                 if self._is_complete(parts):
                     return make(changes)
 
-    def _count_plain(self, y_true: Row, y_pred: Row, sign: int) -> bool:
+    def _count_plain(self, y_true: Row, y_pred: Row, w: float, sign: int) -> bool:
         """Count, or take back, an example that runs no code of the user; whether it is."""
         counts, _ = parts = self._parts
         if len(counts) == 1:  # the common case, in a third of the time
             with self._sharing.guard:
                 core = core_of(counts[0])
-                done = self._is_complete(parts) and core.fast_count(y_true, y_pred, sign, guarded=True) == DONE
+                done = self._is_complete(parts) and core.fast_count(y_true, y_pred, w, sign, guarded=True) == DONE
         else:
             try:
                 with commit.Guards([self._guard, *[one._guard for one in counts]]):
                     done = self._is_complete(parts)
                     if done:
-                        commit.Root.commit([core_of(one).prepare_plain(y_true, y_pred, sign) for one in counts])
+                        prepared = (core_of(one).prepare_plain(y_true, y_pred, w, sign) for one in counts)
+                        commit.Root.commit([part for parts in prepared for part in parts])
             except Declined:
                 return False
         if done and sign < 0:

@@ -2,7 +2,7 @@
 
 cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
-from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize, PyByteArray_Resize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.pyport cimport PY_SSIZE_T_MAX
 from cpython.object cimport PyObject
@@ -228,7 +228,7 @@ cdef class Bins:
         return self.prepare_merge(one, columns, 1)
 
     def follower(self):
-        self.following.table, self.following.prepare = <void*>self, prepare_rows
+        self.following.table, self.following.prepare, self.following.amounts = <void*>self, prepare_rows, amounts_of
         return se_follower_new(&self.following, self)
 
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
@@ -411,6 +411,18 @@ cdef int prepare_rows(void* table, const void* data, int by, bint known, se_part
     coming.bins, coming.rows = <PyObject*>table, rows
     part.commit, part.data, part.release = commit_rows, coming, PyMem_Free
     return 0
+
+
+cdef object amounts_of(const se_part* part):
+    cdef Leaving* leaving = <Leaving*>part.data
+    cdef const se_score_rows* rows
+    cdef bytearray mentions
+    if part.commit == commit_leaving:
+        return PyByteArray_FromStringAndSize(<const char*>(leaving + 1), leaving.count * sizeof(se_mention)), -1
+    rows = (<Coming*>part.data).rows
+    mentions = PyByteArray_FromStringAndSize(NULL, rows.width * sizeof(se_mention))
+    PyByteArray_Resize(mentions, se_mentions_of_row(rows, <se_mention*>PyByteArray_AS_STRING(mentions)) * sizeof(se_mention))
+    return mentions, 1
 
 
 cdef void commit_leaving(void* data) noexcept:

@@ -1,6 +1,7 @@
 """The weight sums of `streameval.kernel.curves.numpy`, compiled."""
 
 cimport cython
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
@@ -10,11 +11,13 @@ import numpy as np
 from streameval.kernel.curves.mentions cimport read_examples, se_examples
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport REFUSED, part_of
+from streameval.kernel.scores cimport se_mention
 from streameval.kernel.table cimport se_sums, set_seed
 
 cdef extern from "curves/weighing.h" nogil:
     enum: SW_BLOCK
-    int SW_WHOLE, SW_WORDS
+    int SW_WHOLE
+    enum: SW_WORDS
     uint64_t SW_ALL
     int SW_SUMS(int)
     ctypedef struct sw_table:
@@ -32,6 +35,7 @@ cdef extern from "curves/weighing.h" nogil:
     void sw_unite(const sw_table*, uint64_t*)
     void sw_add_bin(uint64_t**, const uint64_t*, const uint64_t*, const int64_t*, uint64_t, int)
     void sw_enter(sw_table*, uint64_t, uint64_t, const uint64_t*, int)
+    int sw_mentions(sw_table*, const uint64_t*, se_mention*, ptrdiff_t)
     int sw_count(sw_table*, const uint64_t*, se_examples*)
     int sw_may_leave(sw_table*, const sw_table*, const int64_t*)
     void sw_merge(sw_table*, const sw_table*, const int64_t*, int)
@@ -172,6 +176,28 @@ cdef class Weights:
         cdef const uint64_t[:, ::1] by = self.as_words([factor], (factor.bit_length() + 63) // 64 or 1)
         check_memory(sw_scale(&result.table, &self.table, &by[0, 0], by.shape[1]))
         return result
+
+    def prepare_add(self, list added):
+        """Prepare that examples are added or surely counted ones taken out: what each mentions and the sign, a scale, and
+        its weight, negative if taken out. Parts, or None where that scale is finer, or sums need more words."""
+        cdef uint64_t unit[SW_WORDS]
+        cdef int at, words = self.table.words
+        cdef Weights one
+        cdef bytearray mentions
+        cdef se_mention* mention
+        whole, parts = self.whole, []
+        for (mentions, sign), scale, weight in added:
+            units = abs(weight) << max(0, self.scale - scale)
+            whole += units
+            if scale > self.scale or whole.bit_length() // 64 >= words:
+                return None
+            one = Weights(self.scale, words)
+            for at in range(words):
+                unit[at] = units >> 64 * at & 0xFFFFFFFFFFFFFFFF
+            mention = <se_mention*>PyByteArray_AS_STRING(mentions)
+            check_memory(sw_mentions(&one.table, unit, mention, len(mentions) // sizeof(se_mention)))
+            parts.append(self.prepare_merge(one, None, sign, True))
+        return parts
 
     def prepare_merge(self, Weights other, columns, int sign, bint known=False):
         cdef Change change = Change(self, other, columns, sign)

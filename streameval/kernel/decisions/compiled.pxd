@@ -1,15 +1,37 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from streameval.kernel.commit.compiled cimport Root
 from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.decisions.counting cimport Counting
-from streameval.kernel.part cimport se_follower, se_part
+from streameval.kernel.part cimport DONE, commit, se_follower, se_part
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums
 
 
 cdef enum:
     FOLLOWERS = 4
+
+
+cdef bint is_weight(weight, double* factor) except -1
+
+
+cdef inline int commit_all(parts) except -1:
+    """Commit what was prepared, or say why nothing was."""
+    if type(parts) is int:
+        return parts
+    for part in <list>parts:
+        commit(part)
+    return DONE
+
+
+cdef struct Scored:
+    # An example with scores on its way into counts and the tables that follow, or out of them.
+    PyObject* counted  # the part of the counts
+    int64_t* block  # in which the row stands
+    se_score_rows rows
+    se_part part[FOLLOWERS]
+    int prepared
 
 
 cdef class Counts(Counting):
@@ -35,9 +57,10 @@ cdef class Counts(Counting):
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
     ) except -2
+    cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1
+    cdef object with_weights(self, list parts, list added)
     cdef object prepare_placed(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots,
-        const se_score_rows** row,
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored
     )
     cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1
     cdef bytearray place_examples(

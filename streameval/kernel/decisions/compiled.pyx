@@ -14,10 +14,14 @@ from libc.stdlib cimport free
 
 from streameval.kernel.commit.compiled cimport Cell, Guard
 from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores, se_slots
-from streameval.kernel.decisions.counting cimport BIT_COLUMNS, MANY, se_add_example, se_add_rows, se_take_back
+from streameval.kernel.decisions.counting cimport (
+    BIT_COLUMNS, MANY, Change, se_add_example, se_add_rows, se_take_back, sums_of_slots,
+)
+from streameval.kernel.lists cimport read_score
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport (
-    DONE, FULL, OTHER, REFUSED, SE_FOLLOWER_NAME, commit, se_commit, se_follower, se_part, se_part_new, se_release,
+    DONE, FULL, OTHER, REFUSED, SE_FOLLOWER_NAME, SE_PART_NAME, commit, se_commit, se_follower, se_part, se_part_new,
+    se_release,
 )
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums, se_sums_add, se_sums_init, se_sums_reserve, set_seed
@@ -26,23 +30,15 @@ cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.commit.compiled import RETIRED
-from streameval.kernel.decisions.counting import count_groups, unit_sums, use_vectors, vectors, weigh_dense
+from streameval.kernel.decisions.counting import count_groups, use_vectors, vectors, weigh_dense
 from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
 
 cnp.import_array()
 set_seed()
 
+cdef object FLOAT64 = np.float64
 # Up to so many rows and cells are counted straight into what is held: they are one block, which is checked first.
 cdef Py_ssize_t FEW_ROWS = 64, FEW_CELLS = 16384
-
-
-cdef struct Scored:
-    # An example with scores on its way into counts and the tables that follow, or out of them.
-    PyObject* counted  # the part of the counts
-    int64_t* block  # in which the row stands
-    se_score_rows rows
-    se_part part[FOLLOWERS]
-    int prepared
 
 
 cdef void commit_scored(void* data) noexcept:
@@ -101,12 +97,17 @@ cdef class Counts(Counting):
                 return True
         return False
 
-    def count_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions=1):
+    def count_example(
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0, int dimensions=1
+    ):
+        cdef double factor
         cdef int code = -1
-        if not self.start():
+        if not is_weight(weight, &factor) or not self.root.guard.start():
             return OTHER
         try:
-            if not self.following:
+            if factor != 1.0 or self.weighted():
+                code = commit_all(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight))
+            elif not self.following:
                 code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
             else:
                 code = self.count_scored(columns, fixed, y_true, y_pred, threshold, sign, dimensions)
@@ -269,20 +270,56 @@ cdef class Counts(Counting):
         se_add_rows(&self.counted, keys, 1)
         self.counted.examples += examples
 
-    def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign):
+    def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0):
+        cdef double factor
         cdef Py_ssize_t slots
-        cdef const se_score_rows* row
-        return self.prepare_placed(columns, fixed, y_true, y_pred, threshold, sign, &slots, &row)
+        cdef Scored* scored = NULL
+        cdef se_part* counted
+        cdef list added = []
+        if not is_weight(weight, &factor):
+            return OTHER
+        weighs = factor != 1.0 or self.weighted()
+        if weighs and sign < 0:  # whether weight sums can be those of the rest is looked at elsewhere
+            return OTHER
+        part = self.prepare_placed(columns, fixed, y_true, y_pred, threshold, sign, &slots, &scored)
+        if type(part) is int or not weighs:
+            return part if type(part) is int else [part]
+        counted = <se_part*>PyCapsule_GetPointer(part if scored == NULL else <object>scored.counted, SE_PART_NAME)
+        amounts = sums_of_slots((<Change*>counted.data).place, slots)
+        self.weigh(added, amounts, factor, NULL if scored == NULL else scored.part)
+        return self.with_weights([part], added)
+
+    cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1:
+        """List what weight sums are to grow by: for an example, amounts by slot, and those of the parts that follow."""
+        cdef int at
+        times, denominator = weight.as_integer_ratio()
+        scale = denominator.bit_length() - 1
+        added.append((amounts, scale, times))
+        for at in range(self.following):
+            added.append((self.follower[at].amounts(&part[at]), scale, times))
+        return 0
+
+    cdef object with_weights(self, list parts, list added):
+        """Parts, and those that add what is listed; ``OTHER`` where there are no weight sums, or of too coarse units."""
+        cdef int at, states = 1 + self.following
+        for at in range(states):
+            held = (<Cell>self.weights[at]).value if len(self.weights) == states else None
+            if held is None:
+                return OTHER
+            part = (self.weights[at] if type(added[at][0]) is dict else held).prepare_add(added[at::states])
+            if part is None:
+                return OTHER
+            parts += part if type(part) is list else [part]
+        return parts
 
     cdef object prepare_placed(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots,
-        const se_score_rows** row,
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored
     ):
-        """The same, how many slots the example has, and its scores, which stay where they are as long as the part."""
+        """The same without weights, how many slots the example has, and if it has scores, what is in the part."""
         cdef Scored* data
         cdef se_rows binary
         cdef uint64_t totals[3]
-        if self.weighted() or (sign > 0 and self.counted.examples >= self.most):
+        if sign > 0 and self.counted.examples >= self.most:
             return OTHER
         if not self.following:
             self.begin(columns, threshold)
@@ -292,7 +329,7 @@ cdef class Counts(Counting):
             )
         data = <Scored*>cleared(1, sizeof(Scored))
         part = se_part_new(commit_scored, data, release_scored, self)
-        data.rows.fixed, row[0] = fixed, &data.rows
+        data.rows.fixed, scored[0] = fixed, data
         slots[0] = self.read_scored(columns, y_true, y_pred, threshold, 1, &data.rows, &binary, totals)
         if slots[0] < 0:
             return OTHER
@@ -316,7 +353,7 @@ cdef class Counts(Counting):
         cdef double bound
         code = OTHER
         if self.following:
-            return OTHER if mask is not None else self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 2)
+            return OTHER if mask is not None else self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 1.0, 2)
         if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):
             return OTHER
         rows.rows, rows.columns = cnp.PyArray_DIM(y_true, 0), cnp.PyArray_DIM(y_true, 1)
@@ -399,6 +436,13 @@ cdef class Counts(Counting):
         if examples > most - self.counted.examples:
             return FULL if most == COUNT_MAX else OTHER
         return None
+
+
+cdef bint is_weight(weight, double* factor) except -1:
+    """Read a weight that a float64 equals; whether it is one."""
+    if type(weight) is FLOAT64:
+        weight = <double>weight
+    return read_score(<PyObject*>weight, False, factor) and factor[0] >= 0
 
 
 cdef bint have_same_forms(notes, theirs) except -1:

@@ -1,4 +1,6 @@
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
 
 from streameval.kernel.decisions.cells cimport se_rows, se_scores
 from streameval.kernel.decisions.placing cimport Placing
@@ -21,6 +23,35 @@ cdef extern from "decisions/counts.h" nogil:
 cdef enum:
     BIT_COLUMNS = 2097152  # keys of rows of bits have room for fewer columns
     MANY = 2147483647  # row numbers and counts of so many examples fit into 32 bits
+
+
+cdef struct Change:
+    PyObject* counts
+    PyObject* other  # that is merged, or NULL for an example
+    int by
+    size_t promised  # row keys
+    uint64_t outer, inner  # of an example
+    Py_ssize_t fixed, size
+    int64_t* place  # the slots of an example, or where columns of the other go; NULL: to the same
+
+
+ctypedef fused Slot:
+    int32_t
+    int64_t
+
+
+cdef inline dict sums_of_slots(const Slot* slots, Py_ssize_t size):
+    """What an example that weighs 1 adds to the weight sums of its slots and of its row key."""
+    cdef int64_t totals[5]
+    cdef dict sums = {}
+    cdef Py_ssize_t at
+    memset(totals, 0, sizeof(totals))
+    for at in range(size):
+        totals[slots[at] % 5] += 1
+        if slots[at] % 5:
+            sums[slots[at]] = 1
+    sums[totals[1] + totals[3], totals[2] + totals[3], totals[3], totals[4]] = 1
+    return sums
 
 
 cdef class Counting(Placing):

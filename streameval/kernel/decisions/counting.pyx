@@ -330,16 +330,6 @@ cdef uint64_t inner_of(tuple key) except *:
 
 # -- prepared parts -----------------------------------------------------------------------------------------------------
 
-cdef struct Change:
-    PyObject* counts
-    PyObject* other  # that is merged, or NULL for an example
-    int by
-    size_t promised  # row keys
-    uint64_t outer, inner  # of an example
-    Py_ssize_t fixed, size
-    int64_t* place  # the slots of an example, or where columns of the other go; NULL: to the same
-
-
 cdef void commit_change(void* data) noexcept:
     cdef Change* part = <Change*>data
     cdef se_counts* counts = &(<Counting>part.counts).counted
@@ -428,16 +418,6 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
 
 
 # -- exact sums of weights; `streameval.kernel.decisions.rows` says what they mean ---------------------------------------
-
-def unit_sums(slots, tuple key):
-    cdef const int64_t[::1] slot = slots
-    cdef dict sums = {key: 1}
-    cdef Py_ssize_t position
-    for position in range(slot.shape[0]):
-        if slot[position] % 5:
-            sums[slot[position]] = 1
-    return sums
-
 
 def weigh_dense(true, pred, masked, weights):
     cdef const double[::1] factors = weights

@@ -65,10 +65,11 @@ class Counts(SumTable[RowKey]):
     # -- one example ---------------------------------------------------------------------------------------------------
 
     def prepare_plain(self, *_: object) -> int:
-        """Prepare to count an example as the user passed it, or to take it back. In numpy nothing is gained by it.
+        """Prepare parts that count an example as the user passed it, or take it back. In numpy nothing is gained by it.
 
-        The arguments are ``columns, fixed, y_true, y_pred, threshold, sign``. ``columns`` maps plain labels to columns,
-        of which the first ``fixed`` belong to declared labels. With a ``threshold``, numbers in ``y_pred`` are scores.
+        The arguments are ``columns, fixed, y_true, y_pred, threshold, sign, weight``. ``columns`` maps plain labels to
+        columns, of which the first ``fixed`` belong to declared labels. With a ``threshold``, numbers in ``y_pred`` are
+        scores.
         """
         return OTHER
 
@@ -208,11 +209,6 @@ class Counts(SumTable[RowKey]):
 
 def _by_key(keys: IntArray, times: IntArray) -> dict[RowKey, tuple[int, ...]]:
     return dict(zip(map(tuple, keys.tolist()), zip(times.tolist(), strict=True), strict=True))
-
-
-def unit_sums(slots: IntArray, key: RowKey) -> dict[int | RowKey, int]:
-    """What an example that weighs 1 adds to the weight sums: of its key, and of its slots but true negatives."""
-    return {**dict.fromkeys(slots[slots % 5 > 0].tolist(), 1), key: 1}
 
 
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:

@@ -202,7 +202,8 @@ cdef class RankCounts:
         return False
 
     def follower(self, bint strict):
-        self.strict, self.following.table, self.following.prepare = strict, <void*>self, prepare_rows
+        self.strict, self.following.table = strict, <void*>self
+        self.following.prepare, self.following.amounts = prepare_rows, amounts_of
         return se_follower_new(&self.following, self)
 
     def prepare_merge(self, RankCounts other, columns, int sign):
@@ -289,6 +290,27 @@ cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part
     cdef RankCounts counts = <RankCounts>table
     counts.reserve((<const se_score_rows*>rows).limit)
     return counts.prepare(None, None, <const se_score_rows*>rows, by, known, part)
+
+
+cdef object amounts_of(const se_part* part):
+    cdef const sr_sink* read = &(<Change*>part.data).read
+    cdef const int64_t* row = read.by_row.data
+    cdef const int64_t* group = read.by_group.data
+    cdef dict sums = {}
+    cdef int at
+    true, ranked, unranked, masked = row[0], row[1], row[2], row[3]
+    for at in range(6):
+        if not at or row[3 + at]:
+            sums[2, true, ranked, unranked, masked, at] = row[3 + at] if at else 1
+    if read.by_group.used:
+        sums[1, group[1], group[2], group[3], 0] = 1
+    for at in range(<int>(read.by_group.used // SR_GROUP)):
+        above, size = group[1], group[2]
+        sums[0, true, ranked, above, size, 0] = group[3]
+        sums[0, true, ranked, above, size, 1] = group[3] * group[4]
+        sums[0, true, ranked, above, size, 2] = group[3] * group[3]
+        group += SR_GROUP
+    return sums
 
 
 cdef bint has_ties(const sr_list* groups) noexcept:

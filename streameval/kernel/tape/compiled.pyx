@@ -5,13 +5,13 @@ Here is what counts examples of common forms and slides in one call; `streameval
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.object cimport PyObject
-from libc.stdint cimport INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 from streameval.kernel.decisions.cells cimport se_rows, se_slots
-from streameval.kernel.decisions.compiled cimport FOLLOWERS, Counts
-from streameval.kernel.decisions.counting cimport se_add_example
+from streameval.kernel.decisions.compiled cimport FOLLOWERS, Counts, Scored, commit_all, is_weight
+from streameval.kernel.decisions.counting cimport se_add_example, sums_of_slots
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport DONE, OTHER, se_commit, se_part, se_part_new, se_release
 from streameval.kernel.scores cimport se_score_rows
@@ -39,23 +39,29 @@ cdef class Tape(Storing):
 
     def slide(
         self, Counts counts, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold,
-        Py_ssize_t size, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
+        Py_ssize_t size, weight=1.0, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
+        cdef double factor
         cdef int code = OTHER
-        if not self.handles(counts, columns) or stamp < self.earliest:
-            return OTHER
-        if (self.timed and not (self.live() and stamp >= self.newest())) or not counts.start():
+        if not (is_weight(weight, &factor) and self.handles(counts, columns, stamp) and counts.root.guard.start()):
             return OTHER
         try:
-            size = self.late(size - 1, limit)
-            code = self.slide_rows(counts, columns, fixed, y_true, y_pred, threshold, 1, &stamp, size)
+            if factor != 1.0 or self.weighted or counts.weighted():
+                code = commit_all(
+                    self.prepare_slide(counts, columns, fixed, y_true, y_pred, threshold, size, weight, stamp, limit)
+                )
+            else:
+                size = self.late(size - 1, limit)
+                code = self.slide_rows(counts, columns, fixed, y_true, y_pred, threshold, 1, &stamp, size)
             return code
         finally:
             counts.root.guard.stop(code == DONE)
 
-    cdef bint handles(self, Counts counts, dict columns) except -1:
-        """Whether examples slide without a reader: nothing is weighted, and the slots of all labels are 32 bits."""
-        return not self.weighted and max(counts.width, len(columns)) <= 0x7FFFFFFF // 10
+    cdef bint handles(self, Counts counts, dict columns, int64_t stamp) except -1:
+        """Whether such an example is no reader's: the slots of all labels are 32 bits, and times do not begin or go back."""
+        if self.timed and not (self.live() and stamp >= self.newest()):
+            return False
+        return stamp >= self.earliest and max(counts.width, len(columns)) <= 0x7FFFFFFF // 10
 
     cdef void append_placed(self, Counts counts, Py_ssize_t size, int64_t stamp) noexcept:
         """Add the example whose slots were placed last; there is room."""
@@ -94,7 +100,7 @@ cdef class Tape(Storing):
                 row.rows, slots = 1, counts.placed(columns, fixed, y_true, y_pred, totals)
                 if slots < 0 or counts.counted.examples >= counts.most:
                     return OTHER
-            elif oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared):
+            elif oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared, None):
                 return OTHER
             else:
                 slots = counts.read_scored(columns, y_true, y_pred, threshold, dimensions, &row, &binary, totals)
@@ -129,26 +135,36 @@ cdef class Tape(Storing):
                 se_release(&part[at])
 
     cdef bint prepare_oldest(
-        self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared
+        self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared,
+        list added,
     ) except -1:
-        """Prepare to take the oldest examples back from the tables of scores; False if they are not handled."""
+        """Prepare to take the oldest examples back from the tables of scores, and ``added`` to their weight sums, if it is
+        one; False if they are not handled."""
         cdef const int32_t* slot = <int32_t*>self.held[SLOT].items + self.held[SLOT].first
         cdef const int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].first
         cdef const char* score = self.held[SCORE].items + self.held[SCORE].first * self.held[SCORE].size
         cdef const int32_t* length = <int32_t*>self.held[LENGTH].items + self.held[LENGTH].first
         cdef const int32_t* many = <int32_t*>self.held[MANY].items + self.held[MANY].first
+        cdef const double* weight = <const double*>self.held[WEIGHT].items + self.held[WEIGHT].first
         cdef Py_ssize_t position
-        if examples and not self.written[MANY]:
+        if examples and counts.following and not self.written[MANY]:
             return False
-        counts.begin(columns, threshold)
         row.single = self.held[SCORE].size == 4
         for position in range(examples):
-            if not counts.read_held(slot, length[position], column, score, many[position], row):
-                return False
-            if not counts.follow(row, -1, True, part, prepared):
-                return False
-            slot, column = slot + length[position], column + many[position]
-            score += many[position] * self.held[SCORE].size
+            if counts.following:
+                counts.begin(columns, threshold)  # again, since a finaliser may have read an example
+                if not counts.read_held(slot, length[position], column, score, many[position], row):
+                    return False
+                if not counts.follow(row, -1, True, part, prepared):
+                    return False
+                column += many[position]
+                score += many[position] * self.held[SCORE].size
+            if added is not None:
+                counts.weigh(
+                    added, sums_of_slots(slot, length[position]), -weight[position] if self.written[WEIGHT] else -1.0,
+                    part + prepared[0] - counts.following,
+                )
+            slot += length[position]
         return True
 
     cdef void append_scores(self, const se_score_rows* rows, Py_ssize_t row, Py_ssize_t size) noexcept:
@@ -162,30 +178,40 @@ cdef class Tape(Storing):
         self.held[SCORE].last += size
 
     def prepare_slide(
-        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size
+        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size, weight=1.0,
+        int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
-        cdef Py_ssize_t oldest = self.late(size - 1, INT64_MIN), slots, scored, at
+        cdef Py_ssize_t oldest = self.late(size - 1, limit), slots, scored, at
+        cdef Scored* data = NULL
         cdef const se_score_rows* row = NULL
         cdef se_score_rows old
         cdef Leaving* leaving
         cdef Appended* one
         cdef int32_t* many
-        if self.timed or not self.handles(counts, columns):
-            return None
+        cdef double factor
+        cdef list added = None
+        if not (self.handles(counts, columns, stamp) and is_weight(weight, &factor)):
+            return OTHER
+        if factor != 1.0 or self.weighted or counts.weighted():
+            added = []
+            if oldest > FEW or (factor == 1.0 and self.weighted <= oldest):  # there may be no weight sums then
+                return OTHER
         leaving = <Leaving*>cleared(1, sizeof(Leaving) + FOLLOWERS * oldest * sizeof(se_part))
         leaving.tape, leaving.counts, leaving.examples = <PyObject*>self, <PyObject*>counts, oldest
         left = se_part_new(commit_leaving, leaving, release_leaving, counts)
         old.fixed, old.mask = fixed, NULL
-        if counts.following and not self.prepare_oldest(
-            counts, columns, threshold, oldest, &old, <se_part*>(leaving + 1), &leaving.prepared
+        if (counts.following or added is not None) and not self.prepare_oldest(
+            counts, columns, threshold, oldest, &old, <se_part*>(leaving + 1), &leaving.prepared, added
         ):
-            return None
-        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &row)
+            return OTHER
+        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &data)
         if type(counted) is int:
-            return None
+            return counted
+        if data != NULL:
+            row = &data.rows
         scored = 0 if row == NULL else scores_in(row)
         one = <Appended*>cleared(1, sizeof(Appended) + scored * sizeof(double) + (1 + scored + slots) * sizeof(int32_t))
-        describe(one, slots, 1.0, 0)
+        describe(one, slots, factor, stamp if self.timed else 0)
         many = <int32_t*>(<double*>(one + 1) + scored)
         if row != NULL:
             one.size = 4 if row.single or are_narrow(<const double*>row.scores, scored) else 8
@@ -195,7 +221,11 @@ cdef class Tape(Storing):
         one.items[SLOT] = many + 1 + scored
         for at in range(slots):
             many[1 + scored + at] = <int32_t>counts.touched[at]
-        return [counted, self.prepared(one), left]
+        parts = [counted, self.prepared(one), left]
+        if added is None:
+            return parts
+        counts.weigh(added, sums_of_slots(many + 1 + scored, slots), factor, NULL if data == NULL else data.part)
+        return counts.with_weights(parts, added)
 
     def slide_many(
         self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size, stamps,
@@ -206,20 +236,17 @@ cdef class Tape(Storing):
         cdef bytearray slots, lengths
         cdef const int64_t[::1] stamp = stamps
         cdef Py_ssize_t examples = len(y_true), position
-        cdef int64_t latest = self.earliest
         cdef int part
         cdef bint done = False
         memset(&data, 0, sizeof(data))
-        if not self.handles(counts, columns) or not examples:
+        if self.weighted or not examples or (self.timed and stamp.shape[0] != examples):
+            return OTHER
+        if not self.handles(counts, columns, stamp[0] if self.timed else INT64_MAX):
             return OTHER
         if self.timed:
-            if not self.live() or stamp.shape[0] != examples:
-                return OTHER
-            latest = max(latest, self.newest())
-            for position in range(examples):
-                if stamp[position] < latest:
+            for position in range(1, examples):
+                if stamp[position] < stamp[position - 1]:
                     return OTHER
-                latest = stamp[position]
             data.items[STAMP] = &stamp[0]
         if counts.following and (examples >= size or (self.timed and stamp[0] <= limit)):
             return OTHER

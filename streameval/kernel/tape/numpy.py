@@ -85,15 +85,14 @@ class Tape:
         """Count one example of a common form and append it, then take back what is overdue.
 
         The arguments are ``counts, columns, fixed, y_true, y_pred, threshold``, as of `Counts.count_example`, then
-        ``size, stamp, limit``. Tables that follow ``counts`` count it too. ``OTHER`` if the fast path does not handle
-        the form, the tape has weights, or a timed tape has no example or a later one; always so in this twin, which
-        gains nothing.
+        ``size, weight, stamp, limit``. Tables that follow ``counts`` count it too. ``OTHER`` if the fast path does not
+        handle the form, or a timed tape has no example or a later one; always so in this twin, which gains nothing.
         """
         return OTHER
 
-    def prepare_slide(self, *_: object) -> list[Part] | None:
-        """Prepare the same, up to ``size``, if there are no stamps; None if the fast path does not handle it."""
-        return None
+    def prepare_slide(self, *_: object) -> list[Part] | int:
+        """Prepare the same, or a code."""
+        return OTHER
 
     def slide_many(self, *_: object) -> int:
         """The same of all or none of some examples and their stamps, or None: of lists, or of rows if tables follow."""

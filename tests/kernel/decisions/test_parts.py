@@ -138,14 +138,14 @@ def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
     root, expected = root_of(), counts_of(root_of(), 3)
     counts = counts_of(root, 3)
     before = everything(counts, 3)
-    parts = [counts.prepare_plain(columns, fixed, *row, None, 1) for row in rows]
+    parts = [part for row in rows for part in counts.prepare_plain(columns, fixed, *row, None, 1)]
     assert everything(counts, 3) == before
     root.commit(parts)
     for row in rows:
         assert expected.count_example(columns, fixed, *row, None, 1) == DONE
     assert everything(counts, 3) == everything(expected, 3)
-    root.commit([counts.prepare_plain(columns, fixed, *row, None, -1) for row in rows[:1]])
     for row in rows[:1]:
+        root.commit(counts.prepare_plain(columns, fixed, *row, None, -1))
         expected.count_example(columns, fixed, *row, None, -1)
     assert everything(counts, 3) == everything(expected, 3)
     assert counts.prepare_plain(columns, fixed, {"new": 1}, {"new": 1}, None, 1) == OTHER
@@ -228,7 +228,7 @@ def test_examples_with_scores_are_prepared_in_all_tables_whatever_is_read_before
     prepared, expected = tables(), tables()
     root, counts, *_ = prepared
     before = held(prepared)
-    plain = [counts.prepare_plain(columns, 8, *example, 0.5, 1) for example in examples]
+    plain = [part for example in examples for part in counts.prepare_plain(columns, 8, *example, 0.5, 1)]
     assert counts.place_scores(columns, 8, {"a"}, dict.fromkeys(columns, 1.0), 0.5) is not None
     assert held(prepared) == before
     for _, y_pred in examples[2:]:
@@ -244,7 +244,7 @@ def test_examples_with_scores_are_prepared_in_all_tables_whatever_is_read_before
             draw.random(8)
         assert expected[1].count_example(columns, 8, y_true, y_pred, 0.5, 1) == DONE
     assert held(prepared) == held(expected)
-    root.commit([counts.prepare_plain(columns, 8, *examples[3], 0.5, -1)])
+    root.commit(counts.prepare_plain(columns, 8, *examples[3], 0.5, -1))
     expected[1].count_example(columns, 8, *examples[3], 0.5, -1)
     assert held(prepared) == held(expected)
     before = held(prepared)

@@ -1,0 +1,105 @@
+"""Weighted examples of common forms, in every holder: the kernel counts them as the reader does."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.evaluation.core import Core
+from streameval.kernel.backend import BACKEND
+from streameval.kernel.types import DONE, OTHER
+
+WEIGHTS = (0.7, 2, 1.0, 0.25, 0.0, np.float64(3.5), 1, np.float64(0.1))
+HOLDERS: dict[str, Callable[[Any], Any]] = {
+    "Evaluator": lambda evaluator: evaluator,
+    "Rolling": lambda evaluator: se.Rolling(evaluator, 9),
+    "TimeRolling": lambda evaluator: se.TimeRolling(evaluator, 2.5),
+    "Tumbling": lambda evaluator: se.Tumbling(evaluator, size=1000),
+    "Tumbling in time": lambda evaluator: se.Tumbling(evaluator, period=1000.0),
+    "Fading": lambda evaluator: se.Fading(evaluator, half_life=500),
+    "Fading in time": lambda evaluator: se.Fading(evaluator, half_life=500.0),
+    "Sliced": lambda evaluator: se.Sliced(evaluator, by=["half"]),
+    "Trace": lambda evaluator: se.Trace({"all": evaluator, "last": se.Rolling(evaluator, 7)}, every=10),
+    "Pending": se.Pending,
+    "Pending over Fading": lambda evaluator: se.Pending(se.Fading(evaluator, half_life=500)),
+}
+TIMED = ("TimeRolling", "Tumbling in time", "Fading in time")
+
+
+def update(holder: Any, place: int, y_true: Any, y_pred: Any, **keywords: Any) -> None:
+    if isinstance(holder, se.Pending):
+        holder.predict(place, y_pred)
+        holder.observe(place, y_true, **keywords)
+    else:
+        holder.update(y_true, y_pred, **keywords)
+
+
+def content(holder: Any) -> Any:
+    if isinstance(holder, se.Trace):
+        return {name: one.to_bytes() for name, one in holder.evaluators.items()}
+    return (holder.evaluator if isinstance(holder, se.Pending) else holder).to_bytes()
+
+
+@pytest.mark.parametrize("kind", ["sets", "scores", "rows"])
+@pytest.mark.parametrize("name", [*HOLDERS])
+def test_weighted_examples_come_to_what_the_reader_makes_of_them_without_it(
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    def holder() -> Any:
+        labels = [*"abcdefgh"] if kind == "rows" else None
+        if kind == "sets":
+            return HOLDERS[name](se.Evaluator(["f1_macro", "f1_samples"]))
+        metrics = ["f1_macro", "lrap", "coverage_error", "roc_auc_macro"]
+        return HOLDERS[name](se.Evaluator(metrics, threshold=0.5, labels=labels))
+
+    draw, mine, expected, read = random.Random(kind), holder(), holder(), list[int]()
+    usual = Core.read
+    for place in range(95):
+        y_true, y_pred = ({label for label in "abcdefgh" if draw.random() < 0.4} for _ in range(2))
+        scores = {label: draw.choice((0.1, 0.5, draw.random())) for label in "abcdefgh" if draw.random() < 0.8}
+        pred: Any = y_pred if kind == "sets" else scores
+        if kind == "rows":
+            pred = np.array([draw.random() for _ in "abcdefgh"], draw.choice(["float32", "float64"]))
+        keywords: dict[str, Any] = {"weight": draw.choice(WEIGHTS) if place else 0.7}
+        keywords |= {"t": place / 4} if name in TIMED else {}
+        keywords |= {"where": {"half": draw.choice("xy")}} if name == "Sliced" else {}
+        monkeypatch.setattr(Core, "read", lambda *all_, at=place: read.append(at) or usual(*all_))
+        update(mine, place, y_true, pred, **keywords)
+        monkeypatch.undo()
+        update(expected, place, y_true, pred, **keywords, mask=())  # of no label, for which the reader is needed
+        assert place % 6 or content(mine) == content(expected)
+    assert content(mine) == content(expected)
+    late = [place for place in read if place > 50]
+    assert BACKEND == "numpy" or len(late) <= 3, late
+
+
+@pytest.mark.skipif(BACKEND == "numpy", reason="it has no fast path")
+def test_the_fast_path_leaves_weights_that_its_sums_have_no_units_or_room_for():
+    one = se.Evaluator(["f1_macro", "lrap", "roc_auc_macro"], threshold=0.5)
+    example = {"a", "c"}, {"a": 0.75, "b": 0.25, "c": 0.5}
+    for _ in range(30):
+        one.update(*example)
+    core = one._core
+
+    def count(weight: Any, sign: int = 1) -> int:
+        labels, before = core.labels, one.to_bytes()
+        code: int = core.table.count_example(labels.known, labels.fixed, *example, core.threshold, sign, weight)
+        assert code == DONE or one.to_bytes() == before
+        return code
+
+    assert [count(1.0), count(2.0)] == [DONE, OTHER]  # there are no weight sums
+    one.update(*example, weight=2)
+    assert [count(2.0), count(3), count(1), count(np.float64(2)), count(0.1)] == [DONE, DONE, DONE, DONE, OTHER]
+    one.update(*example, weight=0.1)
+    assert [count(0.1), count(-0.0), count(2.0**-80), count(2.0**100)] == [DONE, DONE, OTHER, OTHER]
+    assert [count(0.1, -1), count(1.0, -1)] == [OTHER, OTHER]
+    for weight in (math.nan, math.inf, -1.0, -1, 2**53 + 1, 2**70, True, "1", None, np.float32(2), [2.0]):
+        assert count(weight) == OTHER, weight
+    one.update(*example, weight=2.0**100)
+    assert [count(2.0**100), count(0.1)] == [DONE, DONE]
