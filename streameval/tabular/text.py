@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv, json as arrow_json
 
-from streameval.errors import InputError, imported
+from streameval.errors import InputError, imported, warn
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.cells import NO_JSON, STRICT
 from streameval.tabular.columns import Columns
@@ -294,17 +294,20 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ma
             data = _EXCEL.sub(b"", data)
             parser.read_header(data, name, keys)
         table = parser.table(data, header=first == 1)
+        runs = [] if table is not None else [*parser.runs(data, first)]
+        count = sum(len(lines) for _, lines in runs) if table is None else len(table)
+        parser.look_for_rows_in_cells(data, name, first, count)
         if table is not None:
             yield table, partial(parser.line, first, data), size
             continue
-        for rows, lines in parser.runs(data, first):
+        for rows, lines in runs:
             yield rows, lines.__getitem__, 0
         yield [], lambda row: row, size
 
 
 class _Csv:
     def __init__(self, columns: Columns, delimiter: str) -> None:
-        self.columns, self.delimiter = columns, delimiter
+        self.columns, self.delimiter, self.warned = columns, delimiter, False
         self.header, self.width, self.places = list[str](), 0, dict[str, int]()  # places of the columns that are read
 
     def records(self, data: bytes, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
@@ -371,6 +374,19 @@ class _Csv:
         same = (pc.is_in(column, pa.array(head)) for column, head in zip(read, heads, strict=True))
         again = pc.any(reduce(pc.and_, same)).as_py()  # a header, perhaps
         return None if again else read.rename_columns([*self.places])
+
+    def look_for_rows_in_cells(self, data: bytes, name: str, line: int, rows: int) -> None:
+        """Warn once of a cell whose lines look like rows, as where the quotation mark that ends it is missing."""
+        if self.warned or self.width < 2 or b'"' not in data or data.count(b"\n") - rows < 3:
+            return
+        for number, part in enumerate(data.replace(b'""', b"").split(b'"')):
+            inner = part.split(b"\n")[1:-1] if number % 2 else []
+            if len(inner) > 1 and {each.count(self.delimiter.encode()) for each in inner} == {self.width - 1}:
+                self.warned = True
+                some = f"a quoted cell holds {len(inner)} lines that look like rows"
+                warn(f"{name}:{line}: {some}; is a quotation mark missing?")
+                return
+            line += part.count(b"\n")
 
     def line(self, first: int, data: bytes, row: int) -> int:
         records = self.records(data, self.delimiter)

@@ -458,6 +458,26 @@ def test_no_parser_of_json_reads_what_json_is_not(line: str, tmp_path: Path):
             evaluated(path)
 
 
+@pytest.mark.parametrize("inner", [["cat,dog,x"] * 3, ["cat,cat,", "dog,cat,"], ["a, b", "c, d, e"], ["cat,dog,x"]])
+def test_a_cell_of_csv_that_holds_rows_is_warned_of_once(inner: list[str], tmp_path: Path):
+    lines = ["tags,guess,note", 'cat,dog,"a ""b"""', 'cat,dog,"5 inch', *inner, 'cat,dog,6 inch"', "cat,cat,"]
+    (tmp_path / "a.csv").write_text("\n".join([*lines, *lines[2:]]) + "\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert evaluated(tmp_path / "a.csv").examples == 5
+    row_like = len(inner) > 1 and inner[0].count(",") == 2
+    expected = [f"a quoted cell holds {len(inner)} lines that look like rows"] * row_like
+    assert [str(one.message).split(":3: ")[1].split(";")[0] for one in caught] == expected
+
+
+def test_marks_within_cells_of_csv_are_not_taken_for_ends_of_cells_that_hold_rows(tmp_path: Path):
+    lines = ["tags,guess,note", 'cat,dog,5" inch', *["cat,dog,x"] * 5, 'cat,dog,6" inch']
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluated(tmp_path / "a.csv").examples == 7
+
+
 @pytest.mark.parametrize("more", [[], ["cat"]])  # rows that Arrow may parse, and those that it may not
 def test_quotes_within_cells_of_csv_are_refused_and_other_columns_are_not_decoded(more: list[str], tmp_path: Path):
     rows = 'tags,guess,note\n"cat","a ""dog""",ok\n' + "".join(f"{cell}\n" for cell in more)
