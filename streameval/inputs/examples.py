@@ -257,7 +257,7 @@ def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
     if coded is None or not EITHER.isdisjoint(coded[2]):
         return None
     ends, codes, strings = coded
-    columns = columns_among([*strings], rows, argument)
+    columns = columns_among([*strings], ([*row] for row in rows), argument)
     kind: Any = np.int32 if len(codes) < 2**31 else np.int64
     return unignored(Lists(ends.astype(kind, copy=False), codes.astype(kind, copy=False), columns))
 

@@ -342,3 +342,10 @@ def test_of_a_series_that_the_fast_path_declines_only_the_first_examples_are_lis
         ev.update_many(rows, odd)
         assert ev.get("f1_micro") == 1.0
         assert len(rows) <= sum(listed) <= 2.2 * len(rows)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set, np.array, lambda labels: np.array(labels, object)])
+def test_a_label_that_is_not_declared_is_named_in_every_collection(kind: Callable[[list[str]], Any]):
+    ev = se.Evaluator(["f1_micro"], labels=["cat", "dog", "bird"])
+    with pytest.raises(se.LabelError, match=r"^y_true\[1\]: label 'fish' is not among the 3 declared labels"):
+        ev.update_many([kind(["cat"]), kind(["dog", "fish"])], [{"cat"}, {"dog"}])
