@@ -111,6 +111,7 @@ _PHRASES = {
     r"; write \w+\(label\), or for .*": "; write labels as strings or integers; scores by position are one list a row",
     "(?<=all are 0 or 1; for )indicators give": "a row for each label give --example and --label, for indicators",
     r"give np\.asarray\(rows\) == .*, for": "write true and false without quotes, for",
+    r"give \[f'.* enumerate\(row\)\]": "write labels such as '0=3'",
     r"; for scores give these, for a ranking .*": "; give scores",
     r", or bound them with label_limit=|; see bounds\(\)": "",
     r"leave predicted out": "leave --predicted out",

@@ -81,10 +81,12 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
     if config.labels is None and "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
+    explained = False
     for label in (label for label in (-100, -1) if config.labels is None and label in names):
         place, (keys, times) = names.index(label), decisions.by_example(None)
         if any(counts[place] > times[keys[:, side] == 1].sum() for side, counts in enumerate((tp + fn, tp + fp))):
             yield "padding", f"examples have label {label} and another, as padded lists do; leave out labels below 0"
+            explained = True
             break
     if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
@@ -98,11 +100,19 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
             both = f"the labels are {quoted(names[0])} and {quoted(names[1])}, and examples have both"
             advice = f"for indicators give np.asarray(rows) == {quoted(flags[max(flags)])}, for labels rows='labels'"
             yield "flags", f"{both}; {advice}"
-        is_binary = {*names} in ({0, 1}, {"0", "1"}) and true.single and pred.single and true.examples
+            explained = True
+        is_binary = {*names} in ({0, 1}, {"0", "1"}) and true.lengths == pred.lengths == {1}
         if is_binary and (keys[:, :2] == 1).all():
             advice = "for indicators give np.asarray(rows, int) or rows='indicator'"
             single = "every list in y_true and y_pred has one member, and all are 0 or 1"
             yield "single", f"{single}; {advice}, for labels sets or rows='labels'"
+    for name, sample in (("y_true", true), ("y_pred", pred)) if config.labels is None and config.rows is None else ():
+        fixed = len(sample.lengths) == 1 < max(sample.lengths)
+        if fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
+            rows = f"lists in {name} have one length and repeat labels, as rows do that have a class for each column"
+            advice = "give [f'{i}={c}' for i, c in enumerate(row)], for labels sets or rows='labels'"
+            yield "repeats", f"{rows}; {advice}"
+            explained = True
     if config.unknown == "ignore":
         declared = {*(config.labels or ())}
         for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):

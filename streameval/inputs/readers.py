@@ -180,7 +180,7 @@ def _lists(lists: Lists, argument: Argument) -> Source:
     if argument.sample is not None:
         first, _ = part_of(lists, 0, min(FEW, len(lists.offsets) - 1))
         for row in np.split(first.flat(), first.offsets[1:-1]):
-            argument.sample.add(argument.names(np.asarray(row, np.int64)), single=len(row) == 1)
+            argument.sample.add_example(argument.names(np.asarray(row, np.int64)))
 
     def piece(start: int, stop: int) -> Piece:
         part, _ = part_of(lists, start, stop)

@@ -38,15 +38,16 @@ class Sample:
         self.ignored: set[Any] = set()
         self.examples = self.numbers = 0
         self.low, self.high = math.inf, -math.inf  # the least and the greatest number
-        # Whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ..., and each a list of one label.
-        self.binary = self.permuted = self.single = True
+        self.lengths: set[int] = set()  # of lists of labels, 0 of anything else
+        self.repeats = 0  # lists in which a label is repeated
+        self.binary = self.permuted = True  # whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ...
 
-    def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, single: bool = False) -> None:
+    def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, length: int = 0) -> None:
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
         numbers = [value for value in plain if type(value) in (int, float) and abs(value) <= sys.float_info.max]
-        self.add_rows(labels, np.array([numbers], np.float64), single=single)
+        self.add_rows(labels, np.array([numbers], np.float64), length=length)
 
-    def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any], *, single: bool = False) -> None:
+    def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any], *, length: int = 0) -> None:
         """Note rows of an array, of which booleans are no numbers."""
         if rows.dtype == object or type(rows) is not np.ndarray:  # which may be masked
             for row in rows.tolist():
@@ -54,7 +55,7 @@ class Sample:
             return
         self._mention(labels)
         self.examples += len(rows)
-        self.single &= single
+        self.lengths.add(length)
         numeric = rows[:, : None if rows.dtype.kind in "iuf" and rows.dtype.itemsize <= 8 else 0].astype(np.float64)
         if not numeric.size:
             self.permuted = self.permuted and len(rows) == 0
@@ -77,7 +78,8 @@ class Sample:
         if kind is dict:
             self.add(example, example.values())
         elif kind in (set, frozenset, list, tuple):
-            self.add(example, single=kind in (list, tuple) and len(example) == 1)
+            self.add(example, length=len(example) if kind in (list, tuple) else 0)
+            self.repeats += kind in (list, tuple) and len({*example}) < len(example)
         elif kind is np.ndarray and example.ndim == 1:
             self.width = len(example)
             self.add((), example.tolist())
@@ -88,10 +90,11 @@ class Sample:
         """What was noted of these examples, and then of further ones."""
         result = copy(self)
         result.examples, result.numbers = self.examples + other.examples, self.numbers + other.numbers
+        result.lengths, result.repeats = self.lengths | other.lengths, self.repeats + other.repeats
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)
         result.labels, result.ignored = self.labels | other.labels, self.ignored | other.ignored
         result.first, result.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
-        for name in ("binary", "permuted", "single"):
+        for name in ("binary", "permuted"):
             setattr(result, name, getattr(self, name) and getattr(other, name))
         return result
 

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
@@ -99,6 +101,14 @@ def test_rows_of_booleans_in_quotes_are_read_once_they_have_none(run):
     assert run("evaluate", "r.jsonl", "-a", "y", "-p", "p", "--rows", "labels").err == ""
     Path("r.jsonl").write_text('{"y": [true, false], "p": [false, false]}\n' * 30)
     assert run("evaluate", "r.jsonl", "-a", "y", "-p", "p").err == ""
+
+
+def test_rows_of_classes_are_warned_of_in_every_form(run):
+    Path("r.jsonl").write_text('{"y": [3, 1, 3], "p": [3, 1]}\n' * 30)
+    pq.write_table(pa.table({"y": [[3, 1, 3]] * 30, "p": [[3, 1]] * 30}), "r.parquet")
+    for name in ("r.jsonl", "r.parquet"):
+        ran = run("evaluate", name, "-a", "y", "-p", "p")
+        assert ran.err.endswith("for each column; write labels such as '0=3', for labels --rows labels\n")
 
 
 @pytest.mark.parametrize("sep", [";", ", ", " & ", " - ", " "])
