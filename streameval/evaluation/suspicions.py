@@ -82,12 +82,13 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
     if config.labels is None and "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
     explained = False
-    for label in (label for label in (-100, -1) if config.labels is None and label in names):
-        place, (keys, times) = names.index(label), decisions.by_example(None)
+    negative = [label for label in names if isinstance(label, int) and label < 0] if len(names) <= _LABELS else []
+    if config.labels is None and negative and {-1, -100}.issuperset(negative):
+        place, (keys, times) = names.index(negative[0]), decisions.by_example(None)
         if any(counts[place] > times[keys[:, side] == 1].sum() for side, counts in enumerate((tp + fn, tp + fp))):
-            yield "padding", f"examples have label {label} and another, as padded lists do; leave out labels below 0"
+            pad = f"examples have label {negative[0]} and another, as padded lists do"
+            yield "padding", f"{pad}; leave out labels below 0"
             explained = True
-            break
     if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; construct with labels=[...]"

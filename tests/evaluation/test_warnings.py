@@ -119,6 +119,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
     "repeated labels": ({}, draw(lambda n: (["a", "b", "b"][n % 2 :], ["a", *"ab"[: n % 3]]))),
+    "negative ids": ({}, draw(lambda _: (true := some([-1, *range(-9, 9)]), guess(true, [*range(-9, 9)])))),
     "yes or no": ({}, draw(lambda _: ([DRAW.choice(["no", "yes"])], [DRAW.choice(["no", "yes"])]))),
     "one label a cell": ({}, draw(lambda _: ([true := NAMES[DRAW.integers(40)]], [*guess({true}, NAMES)][:1]))),
     "mixed types": ({}, draw(lambda _: (true := some(MIXED), guess(true, MIXED)))),
