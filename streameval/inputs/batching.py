@@ -10,7 +10,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.inputs.columns import IGNORED, MASK, NAMES, PRED, TRUE, Argument, Reader
 from streameval.inputs.examples import cells_in
-from streameval.inputs.forms import FRAMES, columns_of, form_of
+from streameval.inputs.forms import FRAMES, columns_of, form_of, resolved
 from streameval.inputs.lists import check_pairs, without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Rows, Scores, filtered
 from streameval.inputs.readers import source_of
@@ -66,13 +66,14 @@ def read_many(
     factors = None if weights is None else checked_weights(weights)
     weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()
-    values = [(value, form_of(value)) for value in ((y_true, y_pred) if mask is None else (y_true, y_pred, mask))]
-    frames = [columns_of(value, form) for value, form in values if form in FRAMES]
-    check_named_alike(frames)
-    dims: set[Any] = {getattr(value, "dims", None) for value, form in values if form == "named"}
+    sides = (y_true, y_pred) if mask is None else (y_true, y_pred, mask)
+    dims: set[Any] = {getattr(value, "dims", None) for value in sides if form_of(value) == "named"}
     if len({*map(frozenset, dims)}) < len(dims):
         orders = f"arrays of xarray have their dimensions in different orders, {quoted(sorted(dims))}"
         raise InputError(f"{orders}; transpose them alike")
+    values = [resolved(value, name) for value, name in zip(sides, NAMES.values(), strict=False)]
+    frames = [columns_of(value, form) for value, form in values if form in FRAMES]
+    check_named_alike(frames)
     check_choice("null", null, NULLS)
     arguments = [Argument(role, reader, frames, many, null) for role, _ in zip(NAMES, values, strict=False)]
     for argument, (value, _) in zip(arguments, values, strict=True):
@@ -81,7 +82,7 @@ def read_many(
         )
     start_samples(arguments, (y_true, y_pred))
     if {form for _, form in values[:2]} <= {"frame", "series"}:
-        check_row_keys(y_true, y_pred, reader.notes)
+        check_row_keys(values[0][0], values[1][0], reader.notes)
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:

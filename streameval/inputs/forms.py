@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from streameval.errors import InputError, imported
+
 Form: TypeAlias = str
 """A name in these tables and in those of readers."""
 
@@ -34,6 +36,8 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
     ("series", object, ("iloc",)),  # a Series of pandas
     ("buffer", memoryview | array.array, ()),
     ("named", object, ("coords", "dims", "to_pandas")),  # an array of xarray
+    ("shared", object, ("__arrow_c_stream__",)),  # a table or chunked array of any library that has Arrow's interface
+    ("shared", object, ("__arrow_c_array__",)),
     ("array", object, ("__array__",)),  # an array of numpy or of what is like it, a tensor, an index of pandas
     ("iterable", Iterable, ()),
 ]
@@ -66,9 +70,21 @@ def form_of(value: object) -> Form:
     return "other"
 
 
-def unnamed(value: Any) -> Any:
-    """An array of xarray as what pandas has for it, if its last dimension has coordinates, else as one of numpy."""
-    return value.to_pandas() if {*value.dims[-1:]} & {*value.coords} else value.to_numpy()
+def resolved(value: Any, name: str) -> tuple[Any, Form]:
+    """A value and its form: what pandas or numpy has for an array of xarray, pyarrow for what has Arrow's interface."""
+    form = form_of(value)
+    if form == "named":
+        value = value.to_pandas() if {*value.dims[-1:]} & {*value.coords} else value.to_numpy()
+    elif form == "shared":
+        pa = imported("pyarrow", f"reading {name}")
+        try:
+            array = pa.chunked_array(value) if hasattr(value, "__arrow_c_stream__") else pa.array(value)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"{name} cannot be read as an array or table of Arrow: {error}") from None
+        value = pa.Table.from_struct_array(array) if pa.types.is_struct(array.type) else array
+    else:
+        return value, form
+    return value, form_of(value)
 
 
 FRAMES: tuple[Form, ...] = ("table", "frame")  # those whose columns have names

@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InputError, LabelError
 from streameval.inputs.columns import PRED, Argument
-from streameval.inputs.forms import FRAMES, ONE, are_numbered, columns_of, form_of, unnamed
+from streameval.inputs.forms import FRAMES, ONE, are_numbered, columns_of, form_of, resolved
 from streameval.inputs.values import array_of, score_value
 from streameval.kernel.types import EITHER, Places
 from streameval.schema.text import python_value, quoted
@@ -61,8 +61,7 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
 
 def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
-    if (form := form_of(example)) == "named":
-        form = form_of(example := unnamed(example))
+    example, form = resolved(example, name)
     if form in ONE:
         return ONE[form](example, name)
     if form == "polars":  # an element of a column, which holds lists

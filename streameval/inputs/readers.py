@@ -15,7 +15,7 @@ from streameval.errors import InputError, LabelError, public
 from streameval.inputs.arrow import arrow_of, bits_of_columns, lists_of_arrow, rows_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, one_array, string_lists
-from streameval.inputs.forms import Form, are_numbered, columns_of, enter, form_of, unnamed
+from streameval.inputs.forms import Form, are_numbered, columns_of, enter, form_of
 from streameval.inputs.lists import of_arrow
 from streameval.inputs.pieces import Columns, Piece, Source, bit_rows, booleans, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source
@@ -59,11 +59,6 @@ def _array(value: object, argument: Argument) -> Source:
     if array.ndim == 1 and (array.dtype.kind == "O" or array.dtype.names is not None):
         return examples_of(list(array), argument)
     raise _no_matrix(array, argument.name)
-
-
-def _named(value: object, argument: Argument) -> Source:
-    plain = unnamed(value)
-    return source_of(plain, form_of(plain), argument)
 
 
 def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
@@ -351,6 +346,6 @@ _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "top_k": _top_k, "bits": _packed,
-    "named": _named, "awkward": _awkward,
+    "awkward": _awkward,
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from streameval.errors import InputError
 from streameval.inputs.arrow import arrow_of, codes_of_arrow
 from streameval.inputs.columns import EXAMPLES
-from streameval.inputs.forms import form_of
+from streameval.inputs.forms import resolved
 from streameval.kernel.lists import grouped
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch
@@ -27,8 +27,10 @@ class Coded(NamedTuple):
 
 
 def coded(column: object, name: str) -> Coded:
-    argument, form, values = f"where[{name!r}]", form_of(column), cast("Any", column)
-    if form in ("string", "mapping", "set") or not isinstance(column, Iterable):
+    argument = f"where[{name!r}]"
+    values, form = resolved(column, argument)
+    has_order = isinstance(values, Iterable) and form not in ("string", "mapping", "set")
+    if not has_order:
         raise InputError(f"{argument} must hold one value for each example, not {quoted(column)}")
     if form == "polars":
         values, form = (values.to_list(), "list") if (array := arrow_of(values)) is None else (array, "arrow")

@@ -24,6 +24,7 @@ from streameval.slices import OTHER, axis
 from streameval.slices.values import rank_of, typed
 from tests.support.each import with_each
 from tests.support.effort import cases, crossed
+from tests.support.forms import Shared
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import KEEP
 
@@ -421,6 +422,7 @@ FORMS: dict[str, Callable[[list[Any]], object]] = {
     ),
     "arrow large": lambda values: pa.array(values, pa.large_string()),
     "arrow view": lambda values: pa.array(values, pa.string_view()),
+    "arrow interface": lambda values: Shared(pa.array(values)),
 }
 
 

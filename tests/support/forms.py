@@ -83,6 +83,14 @@ class Word(str, enum.Enum):  # noqa: UP042  # what StrEnum was before it was the
     A, B, C, D = LABELS
 
 
+class Shared:
+    """What another library has that offers nothing but Arrow's interface."""
+
+    def __init__(self, held: Any) -> None:
+        name = next(name for name in ("__arrow_c_stream__", "__arrow_c_array__") if hasattr(held, name))
+        setattr(self, name, getattr(held, name))
+
+
 def names(row: Rows, labels: Any = LABELS) -> list[Any]:
     """The labels of a row."""
     return [label for label, cell in zip(labels, row, strict=True) if cell]
@@ -195,6 +203,7 @@ LABEL_FORMS = [
     ),
     Form("Series of polars, Struct of booleans", lambda rows: pl.Series([_of(bool)(row) for row in rows]), many=True),
     Form("Arrow list", lambda rows: pa.array(lists(rows), pa.list_(pa.string())), many=True),
+    Form("object with `__arrow_c_array__`: lists", lambda rows: Shared(pa.array(lists(rows))), many=True),
     Form("Arrow large_list", lambda rows: pa.array(lists(rows), pa.large_list(pa.large_string())), many=True),
     Form("Arrow list_view", lambda rows: pa.array(lists(rows), pa.list_view(pa.string())), many=True),
     Form(
@@ -411,6 +420,7 @@ INDICATOR_FORMS = [
     Form("data frame of polars", lambda rows: pl.DataFrame(dict(zip(LABELS, ints(rows).T, strict=True))), many=True),
     Form("Arrow table", table, many=True),
     Form("Arrow record batch", lambda rows: table(rows).to_batches()[0], many=True),
+    Form("object with `__arrow_c_stream__`: a table of indicators", lambda rows: Shared(table(rows)), many=True),
     Form("reader of Arrow record batches", lambda rows: table(rows).to_reader(2), many=True),
     Form("Arrow list of booleans", lambda rows: pa.array(np.asarray(rows, bool).tolist()), many=True),
     Form("Arrow list of 0.0 and 1.0", lambda rows: pa.array(np.asarray(rows, float).tolist()), many=True),
@@ -503,6 +513,11 @@ SCORE_FORMS = [
         "data frame of polars", lambda rows: pl.DataFrame(dict(zip(LABELS, np.asarray(rows).T, strict=True))), many=True
     ),
     Form("Arrow table", lambda rows: pa.table([*np.asarray(rows).T], LABELS), many=True),
+    Form(
+        "object with `__arrow_c_stream__`: a table of scores",
+        lambda rows: Shared(pa.table([*np.asarray(rows).T], LABELS)),
+        many=True,
+    ),
     Form(
         "reader of Arrow record batches", lambda rows: pa.table([*np.asarray(rows).T], LABELS).to_reader(2), many=True
     ),
