@@ -257,6 +257,8 @@ def _check_cells(
         only = " and ".join(map(quoted, cells[:2]))
         warn(f"{title} holds only {only}, read as labels; if they say whether one label is true, write {write}")
     for other in "" if any(sep in cell for cell in cells) else SEPARATORS[: -1 if chosen else None]:
+        if other in "+&:" and any("" in cell.split(other) for cell in cells):  # of "A+" or "C++"
+            continue
         split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
         pieces = Counter(chain.from_iterable(split.values()))
         many = next((cell for cell in cells if other in cell), None)

@@ -313,6 +313,9 @@ def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
         assert evaluated(tmp_path / "a.csv").examples == len(tags)
         pa.csv.write_csv(pa.table({"tags": ["New York", "New Haven"], "guess": ["York", "Haven"]}), tmp_path / "a.csv")
         assert evaluated(tmp_path / "a.csv", sep="|").examples == 2
+        for tags in (["A", "A+", "B", "B+"], ["C", "C++"], ["a:b", ":a", "b"]):
+            pa.csv.write_csv(pa.table({"tags": tags, "guess": tags[::-1]}), tmp_path / "a.csv")
+            assert evaluated(tmp_path / "a.csv").labels == tuple(sorted(tags))
         pa.csv.write_csv(
             pa.table({"tags": ["('a', 'b')", "('b', 'a')", "('a',)"], "guess": ["a"] * 3}), tmp_path / "a.csv"
         )
