@@ -103,3 +103,16 @@ def test_the_fast_path_leaves_weights_that_its_sums_have_no_units_or_room_for():
         assert count(weight) == OTHER, weight
     one.update(*example, weight=2.0**100)
     assert [count(2.0**100), count(0.1)] == [DONE, DONE]
+
+
+@pytest.mark.parametrize("weight", [1, 2])
+@pytest.mark.parametrize("y_pred", [{"a": 0.7, "b": 0.1}, np.array([0.7, 0.1])], ids=["mapping", "row"])
+def test_one_example_is_not_taken_for_many_whatever_weighs(y_pred: Any, weight: float):
+    one = se.Evaluator(["f1_macro", "lrap", "roc_auc_macro"], labels=["a", "b"], threshold=0.5)
+    for _ in range(60):  # after which examples are counted without a reader
+        one.update({"a"}, y_pred, weight=weight)
+    before = one.to_bytes()
+    for y_true in ({"a"}, np.array([1, 0])):
+        with pytest.raises(se.InputError, match="for one example use update"):
+            one.update_many(y_true, y_pred)
+    assert one.to_bytes() == before

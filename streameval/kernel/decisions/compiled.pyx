@@ -106,7 +106,9 @@ cdef class Counts(Counting):
             return OTHER
         try:
             if factor != 1.0 or self.weighted():
-                code = commit_all(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight))
+                code = OTHER if dimensions > 1 else commit_all(
+                    self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight)
+                )
             elif not self.following:
                 code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
             else:
