@@ -113,7 +113,7 @@ def words_of(counts, written):
     cdef uint64_t[:, :, ::1] word = words
     for side in range(2):
         total, square = written[2 * side], written[2 * side + 1]
-        lengths = [np.count_nonzero(counts[:, side] > least) for least in range(2)]
+        lengths = [np.count_nonzero(counts[:, side] > 0), np.count_nonzero(counts[:, side] > 1)]
         if [total.shape[0], square.shape[0], total.shape[1], square.shape[1]] != [*lengths, 2, 2]:
             raise IndexError("not the sums of these bins")
         first = second = 0

@@ -6,6 +6,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
+from itertools import repeat
+
 import numpy as np
 
 from streameval.kernel.curves.mentions cimport read_examples, se_examples
@@ -44,6 +46,11 @@ cdef extern from "curves/weighing.h" nogil:
 set_seed()
 
 
+def from_words(words):
+    """The integer of words, low word first."""
+    return int.from_bytes(words.tobytes(), "little")
+
+
 cdef class Weights:
     """See `streameval.kernel.curves.numpy.Weights`."""
 
@@ -67,7 +74,10 @@ cdef class Weights:
     def whole(self):
         cdef const uint64_t* sums = sw_find(&self.table, SW_ALL, SW_WHOLE)
         cdef int at
-        return sum([<object>sums[1 + at] << 64 * at for at in range(self.table.words)])
+        whole = 0  # in no comprehension: those of Cython 3.3.1 release what finds no memory twice
+        for at in range(self.table.words):
+            whole += <object>sums[1 + at] << 64 * at
+        return whole
 
     def count(self, scored, weights, Py_ssize_t width):
         cdef se_examples examples
@@ -83,7 +93,7 @@ cdef class Weights:
 
     cdef const uint64_t[:, ::1] as_words(self, values, int words):
         """Python integers as so many words each."""
-        data = b"".join([value.to_bytes(8 * words, "little") for value in values])
+        data = b"".join(map(int.to_bytes, values, repeat(8 * words), repeat("little")))
         return np.frombuffer(data, "<u8").astype(np.uint64, copy=False).reshape(-1, words)
 
     def fill(self, columns, places, counts, sums):
@@ -155,13 +165,16 @@ cdef class Weights:
                 for at in range(count):
                     sw_add_bin(outs, sums[2 * at], sums[2 * at + 1], &residual[start + at, 0],
                                se_flipped(bin_[start + at]), self.table.words)
-        return [[int.from_bytes(part_.tobytes(), "little") for part_ in row] for row in out.astype("<u8")]
+        data, result = out.astype("<u8"), []
+        for position in range(place.shape[0]):
+            result.append(list(map(from_words, data[position])))
+        return result
 
     def united(self):
         united = np.zeros(self.table.words + 2, np.uint64)
         cdef uint64_t[::1] bits = united
         sw_unite(&self.table, &bits[0])
-        return int.from_bytes(united.astype("<u8").tobytes(), "little")
+        return from_words(united.astype("<u8"))
 
     def copy(self):
         cdef Weights result = Weights(self.scale, self.table.words)

@@ -177,7 +177,8 @@ cdef class Counting(Placing):
         if pairs:
             wide = not (is_narrow(true) and is_narrow(pred))
             repeats = not (true.distinct and pred.distinct)
-            arrays = [borrow(&sides[side], part, wide, examples, self.width) for side, part in enumerate((true, pred))]
+            width = self.width
+            arrays = [borrow(&sides[0], true, wide, examples, width), borrow(&sides[1], pred, wide, examples, width)]
         else:
             memset(&lists, 0, sizeof(se_score_lists))
             lists.rows, arrays = examples, []
@@ -395,7 +396,7 @@ def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true
         return
     for one in counts:
         one.reserve(width)
-    arrays = [borrow(&sides[side], part, wide, examples, width) for side, part in enumerate((true, pred))]
+    arrays = borrow(&sides[0], true, wide, examples, width), borrow(&sides[1], pred, wide, examples, width)
     rows.places = NULL
     try:
         memory = se_pairs_init(&pairs, &code[0], groups, width)

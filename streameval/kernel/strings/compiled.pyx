@@ -66,7 +66,7 @@ def string_codes(offsets, data):
             number = se_sums_next(&table, &at, &one, &two)
             # A copy, as another thread may change the data.
             distinct[number[0] - 1] = <bytes>(<const char*>number[1])[: SC_LENGTH(two)]
-        return codes, [string.decode() for string in distinct]  # so that the first that is not UTF-8 is refused
+        return codes, list(map(bytes.decode, distinct))  # so that the first that is not UTF-8 is refused
     finally:
         free(table.places)
 
