@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, cycle
+from itertools import chain, cycle, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
+
+import numpy as np
 
 from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import Reading, core_of
@@ -13,13 +15,13 @@ from streameval.evaluation.counting import A, built_like, count_unused_labels, r
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import Names, report_of
-from streameval.evaluation.suspicions import look, set_next_look
+from streameval.evaluation.suspicions import look, look_if_due, set_next_look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.report.model import Report, Table, table_of_reports
-from streameval.schema.config import Null, Weight
+from streameval.schema.config import NULLS, Null, Weight
 from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import PerLabel
 from streameval.schema.text import number_of, printable, quoted, suggestion
@@ -120,7 +122,7 @@ class Sliced(Mergeable, Generic[A]):
         """
         keys = self._keys(where)
         plain = mask is None and not notes_of(self._guard).room
-        if plain and self._count_plain(keys, y_true, y_pred, weight):
+        if plain and self._count_plain([(keys, y_true, y_pred, weight)]):
             return
         self._count(keys, y_true, y_pred, weight, mask, 1)
 
@@ -134,15 +136,18 @@ class Sliced(Mergeable, Generic[A]):
         """
         self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
-    def _count_plain(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight) -> bool:
-        """Count an example that runs no code of the user, if it is one and its slices are there."""
-        parts: list[Part] = []
+    def _count_plain(self, examples: Iterable[tuple[Sequence[Key], object, object, Weight]]) -> bool:
+        """Count examples, if reading them runs no code of the user and each has slices of its own, which are there."""
+        parts, counting = list[Part](), set[int]()
         try:
             with self._guard:
-                for group, key in zip(self._slices, keys, strict=True):
-                    if (part := group.find(key)) is None:
-                        return False
-                    parts += core_of(part).prepare_plain(y_true, y_pred, weight)
+                for keys, y_true, y_pred, weight in examples:
+                    for group, key in zip(self._slices, keys, strict=True):
+                        part = group.find(key)
+                        if part is None or id(part) in counting:
+                            return False
+                        counting.add(id(part))
+                        parts += core_of(part).prepare_plain(y_true, y_pred, weight)
                 commit.Root.commit(parts)
         except Declined:
             return False
@@ -200,6 +205,15 @@ class Sliced(Mergeable, Generic[A]):
         with self._guard.reading:
             groupings, slices = self._grouped(columns), self._slices[0].slices
             like = slices[next(filter(None, slices), REST)]  # whose labels have columns already
+        plain = weights is None and mask is None and null in NULLS and not notes_of(self._guard).room
+        if plain and all(_are_rows(side, len(keys) - 1) for _, keys in groupings for side in (y_true, y_pred)):
+            for group, (_, keys) in zip(self._slices, groupings, strict=True):
+                for known in map(core_of, filter(None, map(group.slices.get, keys))):
+                    look_if_due(self._guard, known)
+                    set_next_look(self._guard, known)
+            own = zip(*([keys[code] for code in codes.tolist()] for codes, keys in groupings), strict=True)
+            if self._count_plain([*zip(own, cast("Any", y_true), cast("Any", y_pred), repeat(1.0), strict=False)]):
+                return
         groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)
         core.reader.at_once = read_at_once(groups)
@@ -491,3 +505,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def _sizes(self) -> str:
         return ", ".join(f"{len(group.keys())} by {group.axis.describe()}" for group in self._slices)
+
+
+def _are_rows(side: object, examples: int) -> bool:
+    return (type(side) is list or (type(side) is np.ndarray and side.ndim == 2)) and 0 < len(side) == examples

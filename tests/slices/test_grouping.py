@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 import streameval as se
 from streameval.evaluation import core
+from streameval.kernel import backend
 from tests.support.each import with_each
 from tests.support.effort import crossed
 
@@ -255,3 +257,33 @@ def test_entries_of_a_dictionary_that_no_list_holds_are_no_labels():
     sliced.update_many(empty, empty, where={"user": [1, 2]})
     assert (sliced.examples, len(sliced)) == (2, 2)
     assert sliced.total().labels == ()
+
+
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("names", [["user"], ["user", "place"]])
+def test_examples_of_slices_of_their_own_are_counted_as_one_by_one(
+    names: list[str], scored: bool, monkeypatch: pytest.MonkeyPatch
+):
+    rng = np.random.default_rng(3)
+    true, pred = rng.random((40, 5)) < 0.4, rng.random((40, 5))
+    sides: list[Any] = [true, pred] if scored else [[set(np.flatnonzero(row).tolist()) for row in true]] * 2
+    metrics = ["f1_micro", "lrap", "roc_auc_macro"] if scored else ["f1_micro"]
+    options: dict[str, Any] = {"threshold": 0.5} if scored else {}
+    once, many = (se.Sliced(se.Evaluator(metrics, labels=range(5), **options), by=names) for _ in range(2))
+    where = {name: [f"{name} {row}" for row in range(40)] for name in names}
+    for batch in range(3):
+        for row, example in enumerate(zip(*sides, strict=True)):
+            once.update(*example, where={name: values[row] for name, values in where.items()})
+        many.update_many(*sides, where=where)
+        assert many.to_bytes() == once.to_bytes()
+        if batch == 1 and backend.BACKEND == "compiled":
+            monkeypatch.setattr("streameval.slices.sliced.counted", None)  # which is for several of one slice
+    monkeypatch.undo()
+    wrong = [*sides[1][:39], [None]]
+    with pytest.raises(se.StreamevalError, match=r"^y_pred\[39\]"):
+        many.update_many(sides[0], wrong, where=where)
+    with pytest.raises(se.InputError, match="numbers of examples differ"):
+        many.update_many(sides[0][:39], sides[1], where=where)
+    assert many.to_bytes() == once.to_bytes()
+    many.update_many(*sides, where={name: ["a"] * 40 for name in names})
+    assert many.total().examples == 160
