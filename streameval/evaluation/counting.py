@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
 from streameval.errors import MetricError, silent
-from streameval.evaluation.core import NUMBERS, Core, Reading
+from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.details import Details
 from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import check_threshold, options_for
@@ -102,8 +102,7 @@ class Accumulator(Details, Mergeable):
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.revert, mistaken, extra)  # type: ignore[unreachable]
         core = self._core
-        plain = mask is None and type(weight) in NUMBERS and weight == 1.0
-        if plain and core.fast_count(y_true, y_pred, weight, -1) == DONE:
+        if mask is None and core.fast_count(y_true, y_pred, weight, -1) == DONE:
             count_unused_labels(self, 1)
         else:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=-1))

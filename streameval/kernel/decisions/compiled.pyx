@@ -292,7 +292,7 @@ cdef class Counts(Counting):
         return self.with_weights([part], added)
 
     cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1:
-        """List what weight sums are to grow by: for an example, amounts by slot, and those of the parts that follow."""
+        """List by what an example changes weight sums: of decisions by ``amounts``, of the rest as their parts say."""
         cdef int at
         times, denominator = weight.as_integer_ratio()
         scale = denominator.bit_length() - 1
@@ -317,7 +317,7 @@ cdef class Counts(Counting):
     cdef object prepare_placed(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored
     ):
-        """The same without weights, how many slots the example has, and if it has scores, what is in the part."""
+        """A part that counts the example but not its weight, or a code; how many slots it has, and its scores if it has any."""
         cdef Scored* data
         cdef se_rows binary
         cdef uint64_t totals[3]

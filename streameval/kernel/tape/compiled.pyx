@@ -58,7 +58,7 @@ cdef class Tape(Storing):
             counts.root.guard.stop(code == DONE)
 
     cdef bint handles(self, Counts counts, dict columns, int64_t stamp) except -1:
-        """Whether such an example is no reader's: the slots of all labels are 32 bits, and times do not begin or go back."""
+        """Whether slots fit into 32 bits and the time is neither the first nor before the latest; else a reader is needed."""
         if self.timed and not (self.live() and stamp >= self.newest()):
             return False
         return stamp >= self.earliest and max(counts.width, len(columns)) <= 0x7FFFFFFF // 10
@@ -138,8 +138,8 @@ cdef class Tape(Storing):
         self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared,
         list added,
     ) except -1:
-        """Prepare to take the oldest examples back from the tables of scores, and ``added`` to their weight sums, if it is
-        one; False if they are not handled."""
+        """Prepare to take the oldest examples back from the tables of scores, and list in ``added``, unless it is None, what
+        weight sums lose by them; False if they are not handled."""
         cdef const int32_t* slot = <int32_t*>self.held[SLOT].items + self.held[SLOT].first
         cdef const int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].first
         cdef const char* score = self.held[SCORE].items + self.held[SCORE].first * self.held[SCORE].size
@@ -183,7 +183,7 @@ cdef class Tape(Storing):
     ):
         cdef Py_ssize_t oldest = self.late(size - 1, limit), slots, scored, at
         cdef Scored* data = NULL
-        cdef const se_score_rows* row = NULL
+        cdef const se_score_rows* row
         cdef se_score_rows old
         cdef Leaving* leaving
         cdef Appended* one
@@ -207,8 +207,7 @@ cdef class Tape(Storing):
         counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &data)
         if type(counted) is int:
             return counted
-        if data != NULL:
-            row = &data.rows
+        row = NULL if data == NULL else &data.rows
         scored = 0 if row == NULL else scores_in(row)
         one = <Appended*>cleared(1, sizeof(Appended) + scored * sizeof(double) + (1 + scored + slots) * sizeof(int32_t))
         describe(one, slots, factor, stamp if self.timed else 0)

@@ -91,7 +91,7 @@ class Tape:
         return OTHER
 
     def prepare_slide(self, *_: object) -> list[Part] | int:
-        """Prepare the same, or a code."""
+        """Parts that do the same, or a code."""
         return OTHER
 
     def slide_many(self, *_: object) -> int:
