@@ -201,3 +201,10 @@ def test_an_interpreter_whose_lock_is_forbidden_is_warned_of():
 
 def test_no_module_reads_pickles():
     assert [pair for pair in imports() if pair[1].split(".")[0] in {"pickle", "marshal", "shelve", "dill"}] == []
+
+
+def test_lists_of_the_compiled_kernel_are_built_without_comprehensions():
+    """As those of Cython 3.3.1 release an item twice where the list finds no memory."""
+    sources = [path for path in (ROOT / "streameval/kernel").rglob("*.p[yx][xd]") if path.suffix in (".pyx", ".pxd")]
+    assert len(sources) > 10
+    assert not [path.name for path in sources if re.search(r"\[[^\]\"\n]*\sfor\s[^\]\n]*\sin\s", path.read_text())]
