@@ -61,7 +61,7 @@ class Guarded:
 
 
 def absent(name: str, advice: str) -> property:
-    """An attribute that is absent, for which users of other libraries ask; a ``__getattr__`` would slow all others."""
+    """An attribute that is absent, for which users of other libraries ask; ``__getattr__`` would slow every method."""
 
     def get(self: object) -> Never:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {advice}")

@@ -277,7 +277,7 @@ def test_examples_of_slices_of_their_own_are_counted_as_one_by_one(
         many.update_many(*sides, where=where)
         assert many.to_bytes() == once.to_bytes()
         if batch == 1 and backend.BACKEND == "compiled":
-            monkeypatch.setattr("streameval.slices.sliced.counted", None)  # which is for several of one slice
+            monkeypatch.setattr("streameval.slices.sliced.counted", None)  # for slices of more than one example
     monkeypatch.undo()
     wrong = [*sides[1][:39], [None]]
     with pytest.raises(se.StreamevalError, match=r"^y_pred\[39\]"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 from river.base import Estimator, MultiLabelClassifier
@@ -282,8 +283,8 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                 with commit.Guards([self._guard, *[one._guard for one in counts]]):
                     done = self._is_complete(parts)
                     if done:
-                        prepared = (core_of(one).prepare_plain(y_true, y_pred, w, sign) for one in counts)
-                        commit.Root.commit([part for parts in prepared for part in parts])
+                        plain = (core_of(one).prepare_plain(y_true, y_pred, w, sign) for one in counts)
+                        commit.Root.commit([*chain.from_iterable(plain)])
             except Declined:
                 return False
         if done and sign < 0:
