@@ -91,7 +91,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     place = name if position is None else f"{name}[{position}]"
     example = python_value(example)
     if isinstance(example, _STRINGS) and not scored:
-        if example[:1] in ("[", "(", "{"):
+        if isinstance(example, str) and example.startswith(("[", "(", "{")):
             written = "give ast.literal_eval(string), if it holds labels"
             if not _is_literal(example):  # numpy writes no commas
                 written = "give the list, not the string that was made of it"

@@ -20,7 +20,7 @@ _EXPECTED = {
     PRED: "binary predictions are 0 or 1; for scores give threshold=0.5",
     MASK: "a mask is 0 or 1",
 }
-_POSITIVES: dict[Any, Any] = {"0": "1", "0.0": "1.0", "false": "true", "False": "True", "FALSE": "TRUE", b"0": b"1"}
+_POSITIVES = {"0": "1", "0.0": "1.0", "false": "true", "False": "True", "FALSE": "TRUE"}
 
 
 def checked_weight(weight: object) -> float:
@@ -152,8 +152,9 @@ def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
     if isinstance(value, str | bytes):
         if (argument.compared or argument.scored) and _is_number(value):
             return ": convert strings, with float(value) or .astype(float)"
-        if not argument.scored and (positive := _POSITIVES.get(value, value)) in _POSITIVES.values():
-            return f": convert strings, with value == {positive!r}{' or .astype(int)' * positive.isdigit()}"
+        text, mark = (value, "") if isinstance(value, str) else (value.decode("latin-1"), "b")
+        if not argument.scored and (positive := _POSITIVES.get(text, text)) in _POSITIVES.values():
+            return f": convert strings, with value == {mark}{positive!r}{' or .astype(int)' * positive.isdigit()}"
         return f": for labels {labels or 'give lists'}, and leave out columns that are no labels"
     if isinstance(value, list | tuple | AbstractSet):
         return "" if argument.many else ": for many examples use update_many"

@@ -17,6 +17,7 @@ import pytest
 
 import streameval
 from streameval.kernel.backend import BACKEND
+from tests.support.each import with_each
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path(streameval.__file__).parent
@@ -197,6 +198,28 @@ def test_an_interpreter_whose_lock_is_forbidden_is_warned_of():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "RuntimeWarning: the kernel requires the GIL" in done.stderr
     assert "leave out PYTHON_GIL=0" in done.stderr
+
+
+@with_each("flags", ["-bb", "-OO"])
+def test_the_package_works_whatever_the_flags_of_python(flags: str, tmp_path):
+    program = """if True:
+        import sys
+        import streameval as se
+        from streameval.cli import main
+        ev = se.Evaluator(["f1_micro", "roc_auc_macro"], threshold=0.5)
+        ev.update({"cat": 1, "dog": 0}, {"cat": 0.75, "dog": 0.25})
+        for wrong in (b"cat", "[1]", [b"0"], {"cat": b"0"}, {b"cat"}):
+            try:
+                ev.update(wrong, {"cat": 0.75})
+            except se.StreamevalError as error:
+                print(error)
+        print(se.Evaluator.from_bytes(ev.to_bytes()).get(), ev.report())
+        main(["demo", "--write", "demo"])
+        main(["evaluate", "demo/photos.jsonl", "--actual", "true", "--predicted", "predicted", "--report", "page.html"])
+    """
+    command = [sys.executable, flags, "-W", "error::ResourceWarning", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr, (tmp_path / "page.html").exists()) == (0, "", True)
 
 
 def test_no_module_reads_pickles():
