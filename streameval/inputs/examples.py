@@ -17,7 +17,7 @@ from streameval.inputs.forms import Form, form_of
 from streameval.inputs.lists import without_rows
 from streameval.inputs.pieces import CELLS, Columns, Piece, Scores, Source, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source, stacked_rows
-from streameval.inputs.values import bit_of, conversion, is_missing, no_scores, plain_array, score_of
+from streameval.inputs.values import PIPELINES, bit_of, conversion, is_missing, no_scores, plain_array, score_of
 from streameval.kernel import backend
 from streameval.kernel.types import EITHER, FloatArray, IntArray, Lists
 from streameval.schema.batch import offsets_of
@@ -56,11 +56,16 @@ def _of_mapping(mapping: Any, argument: Argument) -> Cells:
     column_of, value_of = argument.reader.column, score_of if argument.scored else bit_of
     if isinstance(mapping, Counter) and not argument.scored and max(mapping.values(), default=0) > 1:
         raise InputError(f"{argument.place} is a Counter that counts a label twice; give set(counter)")
-    return [
-        (column, value_of(value, label, argument))
-        for label, value in mapping.items()
-        if (column := column_of(label)) != IGNORED
-    ]
+    try:
+        return [
+            (column, value_of(value, label, argument))
+            for label, value in mapping.items()
+            if (column := column_of(label)) != IGNORED
+        ]
+    except LabelError:
+        for key in PIPELINES.keys() & mapping.keys():  # whose values say more than that it is not declared
+            value_of(mapping[key], key, argument)
+        raise
 
 
 def _refuse_shape(example: Any, argument: Argument) -> Cells:

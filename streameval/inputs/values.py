@@ -122,7 +122,7 @@ def binary(value: object, label: object, argument: Argument, mapped: bool = Fals
 
 
 _MISSING = ', or construct with nan="missing"'
-_PIPELINES: dict[Any, str] = {
+PIPELINES: dict[Any, str] = {
     "label": "if each is a label with its score, wrap each in a list: [{{'label': {0}, 'score': ...}}]",
     **dict.fromkeys(("labels", "sequence"), "for scores give dict(zip(each['labels'], each['scores'])) of each"),
 }
@@ -130,8 +130,8 @@ _PIPELINES: dict[Any, str] = {
 
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
-    if label in _PIPELINES and value[0] in "'\"[" and argument.role == PRED:
-        advice = _PIPELINES[label].format(value)
+    if label in PIPELINES and value[0] in "'\"[" and argument.role == PRED:
+        advice = PIPELINES[label].format(value)
     known = "" if label is None else f" for label {quoted(label)}"
     return InputError(f"{argument.place} is {value}{known}; {advice}")
 

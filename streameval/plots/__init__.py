@@ -36,7 +36,7 @@ def draw(source: object, kind: str, **options: Any) -> Any:
         try:
             specs_of([kind])
         except MetricError:
-            hint = suggestion(_MEANT.get(kind, kind), kinds) or hint
+            hint = suggestion(_MEANT.get(str(kind), kind), kinds) or hint
         raise InputError(f"plot() draws {', '.join(kinds)}, not {quoted(kind)}{hint}")
     drawing = globals()[f"plot_{kind}"]
     placed = sum(name in ("source", "y_pred", "y_score") for name in signature(drawing).parameters)

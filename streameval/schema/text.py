@@ -87,7 +87,8 @@ def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float 
         return ""
     import difflib  # only once something is wrong, so that importing the package stays quick
 
-    near = difflib.get_close_matches(word, dict.fromkeys(known), most, cutoff)
+    words = {each.casefold(): each for each in known}
+    near = [*map(words.__getitem__, difflib.get_close_matches(word.casefold(), words, most, cutoff))]
     return f"; did you mean {either(map(repr, near))}?" if near else ""
 
 

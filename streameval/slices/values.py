@@ -55,8 +55,8 @@ def typed(value: object, name: str) -> Typed:
     if is_missing(value):
         return type(None), None
     wrong = f"where[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
-    advice = "examples are sliced by strings, integers, booleans and None: convert it, for example with str()"
-    raise InputError(f"{wrong}; {advice}")
+    way = "decode it" if isinstance(value, bytes) else "convert it, for example with str()"
+    raise InputError(f"{wrong}; examples are sliced by strings, integers, booleans and None: {way}")
 
 
 def where_of(key: Key) -> Where:

@@ -141,7 +141,7 @@ def inner_join(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined
     if keys.count + known.count > 2 * matched:
         unmatched = {"rows without a truth": keys.count - matched, "truths without a row": known.count - matched}
         counts = ", ".join(f"{what}: {count:,}" for what, count in unmatched.items() if count)
-        warn(f"{counts}; {matched:,} rows are counted")
+        warn(f"{counts}; {number_of(matched, 'row')} {'is' if matched == 1 else 'are'} counted")
 
 
 def _taken(rows: Any, places: list[int]) -> Any:

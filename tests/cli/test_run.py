@@ -61,6 +61,7 @@ def refused(ran, *message: str) -> None:
     ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
+    ("t.csv", b"A,p\nx,y\n", "t.csv:1: there is no column 'a' (--actual); did you mean 'A'? The"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
     ("t.csv", b"a;p\nx;y\nx\n", "t.csv:3: 1 cell where the header has 2"),
     ("t.gz", b"\x1f\x8b\x08", "t.gz cannot be read"),

@@ -663,7 +663,7 @@ def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
         Bad("", words, call, message, se.LabelError).check()
 
 
-@pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"metrics": ["ndcg"]}])
+@pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"metrics": ["ndcg"]}, {"labels": ["cat"]}])
 def test_a_label_with_its_score_for_each_example_is_refused_with_the_list_that_it_should_stand_in(options):
     one = {"label": "cat", "score": 0.9}
     message = ("y_pred", "wrap each in a list: [{'label': 'cat', 'score': ...}]")
@@ -1082,6 +1082,7 @@ LABELS = {
     "surrogate": ([SURROGATE], ("surrogate",)),
     "twice": (["cat", "dog", "cat"], ("labels", "'cat'", "twice")),
     "integer twice": ([1, 2, np.int8(1)], ("labels", "1", "twice")),
+    "array without dimensions twice": ([1, 2, np.array(1)], ("labels", "1", "twice")),
     "numpy string twice": (["a", np.str_("a")], ("labels", "'a'", "twice")),
     "2-D array": (np.array([["a", "b"]]), ("array",)),
     "array of float": (np.array([1.0, 2.0]), ("1.0",)),

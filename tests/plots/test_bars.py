@@ -154,6 +154,7 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
         (lambda: se.Evaluator().plot("slices"), "no slice"),
         (lambda: se.Evaluator().plot("pr_curve"), "did you mean 'precision_recall_curve'"),
         (lambda: se.Evaluator().plot("f1_per_label"), r"drawn by plot\('metric', metrics='f1_per_label'\)"),
+        (lambda: se.Evaluator().plot(["f1_micro"]), r"drawn by plot\('metric', metrics=\['f1_micro'\]\)"),
         (lambda: se.Evaluator().plot("ndcg"), r"; a metric is drawn by plot\('metric', metrics='ndcg'\)"),
     ],
 )

@@ -197,6 +197,9 @@ def test_missing_files_are_named(tmp_path: Path):
         se.InputError, match=r"there is no file .*predictons.parquet'; did you mean '.*predictions.parquet'"
     ):
         evaluated(tmp_path / "predictons.parquet")
+    for text in ("actual,predicted\n" * 400, "a/b,c\n" * 400):
+        with pytest.raises(se.InputError, match=r"there is no file 'a"):
+            evaluated(text)
     with pytest.raises(se.InputError, match=r"no file matches .*\*\.arrow'"):
         evaluated(os.fspath(tmp_path / "*.arrow"))
     (tmp_path / "empty").mkdir()

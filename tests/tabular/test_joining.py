@@ -84,7 +84,7 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         se.evaluate_table(twice, truth=TRUTH, **options)
     with pytest.raises(se.InputError, match="the table of truths has no rows"):
         se.evaluate_table(GUESS, truth=TRUTH[:0], **options)
-    with pytest.warns(se.DataWarning, match="rows without a truth: 4, truths without a row: 1; 0 rows are counted"):
+    with pytest.warns(se.DataWarning, match="rows without a truth: 4, truths without a row: 1; no rows are counted"):
         assert se.evaluate_table(GUESS, truth=[{"id": None, "tags": []}], **options).examples == 0
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
@@ -315,7 +315,7 @@ def test_empty_cells_of_csv_are_no_keys_and_no_examples(tmp_path: Path):
     (tmp_path / "g.csv").write_text("id,guess\n1,cat\n,dog\n,cat\n")
     (tmp_path / "t.csv").write_text("id,tags\n,dog\n1,cat\n")
     options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "truth": tmp_path / "t.csv", "join": "id"}
-    with pytest.warns(se.DataWarning, match="rows without a truth: 2, truths without a row: 1; 1 rows are counted"):
+    with pytest.warns(se.DataWarning, match="rows without a truth: 2, truths without a row: 1; 1 row is counted"):
         assert se.evaluate_table(tmp_path / "g.csv", **options).examples == 1
     for name in ("id", "label"):
         rows = {"id": ["1", "1", "2", "2"], "label": ["a", "b", "a", "b"]}
