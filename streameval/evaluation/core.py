@@ -253,7 +253,7 @@ class Core:
         if true is None or pred is None:
             return False
         if true is not y_true and pred is not y_pred:  # both are Series, which have row keys
-            check_row_keys(y_true, y_pred, self.reader.notes)
+            check_row_keys({"y_true": y_true, "y_pred": y_pred}, self.reader.notes)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = [_listed(side[start : start + _AT_ONCE]) for side in (true, pred)]
             if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them

@@ -81,8 +81,7 @@ def read_many(
             "{}.to_pylist()" if hasattr(value, "to_pylist") else "[*{}]" if hasattr(value, "dtype") else "{}"
         )
     start_samples(arguments, (y_true, y_pred))
-    if {form for _, form in values[:2]} <= {"frame", "series"}:
-        check_row_keys(values[0][0], values[1][0], reader.notes)
+    check_row_keys(dict(zip(NAMES.values(), sides, strict=False)) | {"weights": weights}, reader.notes)
     sources = [source_of(value, form, argument) for (value, form), argument in zip(values, arguments, strict=True)]
     names, lengths = [*NAMES.values()][: len(sources)], [source.length for source in sources]
     if factors is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import islice
@@ -220,21 +220,23 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
         raise InputError(f"{columns}, {quoted(numbered)}; name the columns alike")
 
 
-def check_row_keys(y_true: Any, y_pred: Any, notes: InputNotes) -> None:
-    """Warn where two data frames or Series have the same row keys in another order."""
-    if "rows" in notes.warnings:
-        return
-    keys: list[Any] = [getattr(value, "index", None) for value in (y_true, y_pred)]
-    are_indexes = all(hasattr(key, name) for key in keys for name in ("equals", "symmetric_difference"))
-    if not are_indexes or len(keys[0]) != len(keys[1]):
-        return
-    one, other = keys
+def check_row_keys(values: Mapping[str, Any], notes: InputNotes) -> None:
+    """Warn where a data frame or Series has the row keys of the first in another order."""
+    keys = [(name, value.index) for name, value in values.items() if hasattr(value, "index")]
+    keys = [(name, key) for name, key in keys if hasattr(key, "symmetric_difference")]
+    for name, key in keys[1:]:
+        if "rows" not in notes.warnings and _are_reordered(keys[0][1], key):
+            first, order = keys[0][0], "hold the same keys in another order"
+            matched = f"rows are matched by position, but the indexes of {first} and {name} {order}"
+            notes.warn("rows", f"{matched}; write {name}.loc[{first}.index]")
+
+
+def _are_reordered(one: Any, other: Any) -> bool:
+    """Whether an index holds the keys of another in another order; not where one of them counts from 0."""
     try:
-        if one.equals(other) or any((np.asarray(key) == np.arange(len(key))).all() for key in keys):
-            return
-        different = one.symmetric_difference(other, sort=False)  # of keys without an order, sorting would warn
-    except (NotImplementedError, TypeError, ValueError, Warning):  # pandas does not compare these keys
-        return
-    if len(different) == 0:
-        other_order = "but the indexes of y_true and y_pred hold the same keys in another order"
-        notes.warn("rows", f"rows are matched by position, {other_order}; write y_pred.loc[y_true.index]")
+        if one.equals(other) or any((np.asarray(key) == np.arange(len(key))).all() for key in (one, other)):
+            return False
+        # Of keys without an order, sorting would warn.
+        return len(one) == len(other) and len(one.symmetric_difference(other, sort=False)) == 0
+    except (AttributeError, NotImplementedError, TypeError, ValueError, Warning):  # pandas does not compare these keys
+        return False

@@ -19,6 +19,7 @@ from streameval.evaluation.suspicions import look, look_if_due, set_next_look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
 from streameval.inputs.columns import Reader
+from streameval.inputs.samples import check_row_keys
 from streameval.kernel.backend import commit
 from streameval.report.model import Report, Table, table_of_reports
 from streameval.schema.config import NULLS, Null, Weight
@@ -197,11 +198,14 @@ class Sliced(Mergeable, Generic[A]):
         ``where`` holds, for each name that slices are by, the values of all examples: an array, a list, a column of
         Arrow, pandas or polars. A data frame or an Arrow table will do, and may hold other columns too.
         """
-        columns = [coded(value_of(where, name), name) for name in self._by]
+        values = {name: value_of(where, name) for name in self._by}
+        columns = [coded(value, name) for name, value in values.items()]
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
         forget_gone(self)
+        sides = {"y_true": y_true, "y_pred": y_pred}
+        check_row_keys(sides | {f"where[{name!r}]": each for name, each in values.items()}, notes_of(self._guard))
         with self._guard.reading:
             groupings, slices = self._grouped(columns), self._slices[0].slices
             like = slices[next(filter(None, slices), REST)]  # whose labels have columns already

@@ -17,11 +17,13 @@ from streameval.evaluation.guarding import Change, answers, forget_gone, make_re
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
+from streameval.inputs.samples import check_row_keys
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
 from streameval.metrics.bounds import Bounds
 from streameval.report.model import Table
 from streameval.schema.config import Null, Weight
+from streameval.schema.input_notes import notes_of
 from streameval.schema.keywords import NoKeywords, forgiving, refuse_mistaken
 from streameval.schema.labels import PerLabel
 from streameval.states.base import Part
@@ -102,6 +104,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
             raise self._wrong_time("times")
         moments = None if times is None else self._clock.keys(times)
         forget_gone(self)
+        check_row_keys({"y_true": y_true, "y_pred": y_pred, "times": times}, notes_of(self._guard))
         self._extend(moments, (y_true, y_pred, weights, mask), null)
 
     @abstractmethod

@@ -516,6 +516,25 @@ def test_data_frames_with_row_keys_in_another_order_are_warned_of():
         se.score(true["a"].map(lambda one: [one]), true.iloc[::-1]["b"].map(lambda one: [one, 2]), "f1_micro")
 
 
+@pytest.mark.parametrize("name", ["weights", "mask", "where['a']", "times"])
+@pytest.mark.parametrize("first", ["y_true", "y_pred"])
+def test_what_goes_with_examples_in_another_order_of_row_keys_is_warned_of(name: str, first: str):
+    keys = [f"row {number}" for number in range(4)]
+    frame = pd.DataFrame({"a": [1, 0, 1, 0], "b": [0, 1, 1, 0]}, index=keys)
+    sides = (frame if first == "y_true" else frame.to_numpy(), frame)
+    calls: dict[str, Callable[[pd.DataFrame], object]] = {
+        "weights": lambda more: se.score(*sides, "f1_micro", weights=more["b"]),
+        "mask": lambda more: se.score(*sides, "f1_micro", mask=more),
+        "where['a']": lambda more: se.Sliced(se.F1(), by="a").update_many(*sides, where=more),
+        "times": lambda more: se.TimeRolling(se.F1(), 9).update_many(*sides, times=more["a"] * 0),
+    }
+    calls[name](frame)
+    calls[name](frame.iloc[::-1].reset_index(drop=True))
+    with pytest.warns(se.DataWarning) as caught:
+        calls[name](frame.iloc[::-1])
+    assert f"indexes of {first} and {name} hold the same keys in another order" in str(caught[0].message)
+
+
 DAYS = pd.date_range("2020", periods=3)
 ROW_KEYS = {
     "times with and without a zone": (DAYS, DAYS[::-1].tz_localize("UTC"), False),
