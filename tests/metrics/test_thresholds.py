@@ -219,6 +219,13 @@ def test_a_threshold_for_the_mean_may_lie_between_two_scores_of_a_bin_but_not_be
     assert same.best_threshold("f1_macro").exact
 
 
+def test_a_bin_that_several_labels_share_bounds_no_goal_which_another_label_misses_there():
+    ev = se.Evaluator(["roc_auc_macro"])
+    ev.update(["a", "b"], {"a": 0.300002, "b": 0.300001, "c": 0.9})
+    assert ev.best_threshold("recall_at_precision_macro(precision=1)").exact
+    assert ev.best_threshold("f1_macro").value == 2 / 3
+
+
 def test_a_label_without_a_cell_that_counts_changes_no_threshold_of_the_mean():
     ev = se.Evaluator(["roc_auc_macro"], labels=["a", "b"])
     ev.update(["a"], {"a": 0.75, "b": 0.5}, mask={"b"})
