@@ -137,6 +137,9 @@ def test_what_is_present_counts_not_what_is_registered_nor_what_is_declared():
         window.update({"b", "c"}, set())
     window.update_many([{"c"}, {"d"}, {"e"}], [set()] * 3)
     assert window.snapshot().labels == ("d", "e")
+    with pytest.raises(se.LabelError, match="label 'h' is one too many"):  # where no old example stays
+        window.update_many([{"f"}, {"f", "g"}, {"h"}], [set()] * 3)
+    assert window.snapshot().labels == ("d", "e")
 
 
 def test_reading_several_slices_or_blocks_together_is_not_limited():
