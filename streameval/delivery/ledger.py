@@ -118,14 +118,12 @@ class Ledger(Mergeable, Generic[StateT]):
         `ConflictError` if the two hold different states of one shard with the same epoch and sequence, or sums that
         share only some of their shards; `MergeError` if their configurations differ. Nothing has changed then.
         """
-        if type(other) is not type(self):
-            if type(other).__name__ in ("list", "tuple"):
-                self._check_compatible(other)
+        if type(other) is not type(self) and issubclass(type(other), Mergeable):
             differing = f"a Ledger and {type(other).__name__} differ"
             raise MergeError(f"cannot merge: {differing}; put(shard, sequence, evaluator) takes a single state")
+        self._check_compatible(other)
         if other._template is None:
             return
-        self._check_compatible(other)
         template = other._template if self._template is None else self._template
         theirs = other._each()
         news = [added for added in theirs if is_news(added, self._sums)]

@@ -173,9 +173,7 @@ class _Line(Clock):
 
     def before(self, key: int) -> int:
         now = _number_of(key)
-        end = now - self.period
-        if math.isinf(end):
-            return ALWAYS
+        end = now - self.period  # -inf is returned, as a NaN is not at least 0
         back = end - now
         rounding = (now - (end - back)) + (-self.period - back)  # Knuth's two-sum: now - period == end + rounding
         return _key_of(end if rounding >= 0 else math.nextafter(end, -math.inf))
