@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -17,8 +18,23 @@ P = ParamSpec("P")
 R = TypeVar("R")
 PublicT = TypeVar("PublicT", bound=type)
 
+OPTIONS: ContextVar[Collection[str] | None] = ContextVar("OPTIONS", default=None)
+"""The options of the command that runs, of which messages speak in place of arguments; None where none runs."""
+
 HOMES: dict[type, str] = {}
 """The module in which each public class is defined."""
+
+
+def wording(python: str, shell: str) -> str:
+    """What a message says in either interface; asked where the message is made."""
+    return python if OPTIONS.get() is None else shell
+
+
+def option(name: str, value: object = None) -> str:
+    """An argument, or what to pass for it, as in ``rows='labels'``; for the command ``--rows labels``."""
+    if value is None:
+        return wording(name, f"--{name.replace('_', '-')}")
+    return wording(f"{name}={value!r}", f"--{name} {value if str(value).isidentifier() else repr(value)}")
 
 
 def public(kind: PublicT) -> PublicT:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from streameval.cli.settings import WARNINGS, forget_output, in_options, is_terminal, say, until_unread
+from streameval.cli.settings import WARNINGS, forget_output, is_terminal, say, until_unread
 from streameval.errors import DataWarning, StreamevalError
 
 __all__ = ["main"]
@@ -110,14 +110,14 @@ def _leave_pandas_out() -> None:
 
 
 def _failed(text: str) -> int:
-    say(f"streameval: {in_options(text)}")
+    say(f"streameval: {' '.join(map(str.strip, text.splitlines()))}")
     return 2
 
 
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
-    text = in_options(str(message))
+    text = str(message)
     if isinstance(message, DataWarning):
         if text in WARNINGS.get():  # of another reading of the same state
             return
         WARNINGS.get().append(text)
-    say(f"warning: {text}")
+    say(f"warning: {' '.join(map(str.strip, text.splitlines()))}")

@@ -20,8 +20,8 @@ from streameval.cli.progress import Advance, lines, live, watched
 from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_of, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, interrupted, load_state, load_states, merged
-from streameval.cli.settings import in_options, is_terminal, note, say
-from streameval.errors import InputError, MetricError
+from streameval.cli.settings import is_terminal, note, say
+from streameval.errors import MetricError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import look_at
 from streameval.evaluation.pages import to_html
@@ -112,10 +112,7 @@ def watch(
 
         is_live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
         seen = live(result, pause=pause) if is_live else lines(lambda: write_line(document()), pause)
-        try:
-            _count([source], counting, seen, options)
-        except InputError as error:  # this command reads no other file
-            raise InputError(str(error).partition("; truth= and join=")[0]) from None
+        _count([source], counting, seen, options)
     if save is not None:
         write_output(save, counting.state.to_bytes())
     if is_live:
@@ -142,12 +139,12 @@ def _count(
         why = f"all {counting.rows:,} were skipped" if counting.rows else f"{names} has none"
         raise UserError(f"no rows were read: {why}; --allow-empty accepts that")
     if counting.skip is not None:
-        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *map(in_options, counting.reasons)]))
+        note("\n".join([f"skipped {counting.skipped:,} of {counting.rows:,} rows", *counting.reasons]))
     if options["explain"]:
-        columns, text = counting.job.columns, f"\n{counting.state.input_summary!r}\n".replace(" labels=,", " --labels,")
-        text = text.replace(", from the examples", " in the first rows")
-        text = text.replace("\ny_true:", columns.describe(f"\nactual {columns.actual!r}:"))
-        say(text.replace("\ny_pred:", f"\npredicted {columns.scores or columns.predicted!r}:").strip("\n"))
+        columns, sides = counting.job.columns, counting.state.input_summary
+        titles = f"actual {columns.actual!r}", f"predicted {columns.scores or columns.predicted!r}"
+        described = repr(type(sides)(zip(map(columns.describe, titles), sides.values(), strict=False)))
+        say(described.replace(", from the examples", " in the first rows"))
     look_at(counting.state)
     return stopped
 

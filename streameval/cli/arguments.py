@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from streameval.cli.outputs import Format
 from streameval.cli.reading import columns_of, sources_of
 from streameval.cli.settings import COLOR, DIGITS, QUIET, Color
-from streameval.errors import StreamevalError
+from streameval.errors import OPTIONS, StreamevalError
 from streameval.metrics.catalogue import catalogue
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Null, Rows, Unknown
@@ -232,6 +232,7 @@ def command(app: typer.Typer, *groups: str, name: str | None = None) -> Callable
 
     def register(function: Any) -> Any:
         def run(quiet: bool = False, color: Color = Color.auto, **rest: Any) -> Any:
+            OPTIONS.set(rest)
             QUIET.set(quiet)
             COLOR.set(color)
             DIGITS.set(rest.pop("digits", DIGITS.get()))

@@ -20,7 +20,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from streameval.cli.outputs import CHANGES, NUMBERS, Format
-from streameval.cli.settings import COLOR, DIGITS, WARNINGS, Color, in_options, is_terminal, note
+from streameval.cli.settings import COLOR, DIGITS, WARNINGS, Color, is_terminal, note
 from streameval.report.model import Column, Kind, Table, arrow, cell_text, largest_first, listed, parts_table, rows_of
 from streameval.report.parts import COUNTS, Number, Numbers, Part, numbers_of, plain_number
 from streameval.schema.labels import Label
@@ -361,7 +361,7 @@ def _content(document: Document) -> dict[str, object]:
     ]
     content["windows"] = [{"scope": part.scope, **numbers_of(part)} for part in rest if part.where is None]
     content["slices"] = [{**_where(part.where), **numbers_of(part)} for part in rest if part.where is not None]
-    return content | {"warnings": [*dict.fromkeys([*WARNINGS.get(), *map(in_options, document.warnings)])]}
+    return content | {"warnings": [*dict.fromkeys([*WARNINGS.get(), *document.warnings])]}
 
 
 def _where(where: Mapping[str, object]) -> dict[str, object]:

@@ -134,7 +134,8 @@ def load_state(path: Path, *, warns: bool = True) -> Any:
         holder, _ = opened(data, HOLDERS)
         state = None if holder in (LEDGER, CHECKPOINT, PENDING, TRACE) else read_state(data)
     except StreamevalError as error:
-        raise UserError(f"{path} is not a saved state: {str(error).removeprefix(f'{path}: ')}") from None
+        why = str(error).removeprefix(f"{path}: ")
+        raise UserError(f"{path} is not a saved state: {why}".removesuffix(": ")) from None
     if state is None:
         held = HOLDERS[holder]
         raise UserError(f"{path} holds {held}; read it with streameval.load, and save the evaluator that is in it")

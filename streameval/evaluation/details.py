@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
-from streameval.errors import InputError, MetricError
+from streameval.errors import InputError, MetricError, wording
 from streameval.evaluation.core import config_of, core_of
 from streameval.evaluation.guarding import Guarded, answers, reads
 from streameval.evaluation.suspicions import look
@@ -44,12 +44,8 @@ class Details(Guarded):
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
         """What formulas read of a state, or `MetricError` that ``what`` requires it, or ``keep=`` with this name."""
         current = self._current()
-        try:
-            return core_of(current).views().named(state, what, keep)
-        except MetricError as error:
-            if not hasattr(current, "spec"):  # a metric has the state of its formula
-                raise
-            raise MetricError(str(error).replace("construct with", "construct an Evaluator with")) from None
+        construct = "construct" + " an Evaluator" * hasattr(current, "spec")  # a metric has the state of its formula
+        return core_of(current).views().named(state, what, keep, construct)
 
     @property
     @reads
@@ -198,7 +194,8 @@ class Details(Guarded):
         objective, average = thresholds.objective_of(metric)
         if average not in (None, "macro"):
             raise MetricError(f"{metric} is of all labels together; best_threshold({metric!r}) chooses one threshold")
-        return thresholds.best_thresholds(self._view("curves", "best_thresholds()"), objective)
+        what = wording("best_thresholds()", "a best threshold")
+        return thresholds.best_thresholds(self._view("curves", what), objective)
 
     @answers
     def best_threshold(self, metric: str | Objective = "f1_micro") -> Choice:
@@ -228,7 +225,7 @@ class Details(Guarded):
         """
         from streameval.metrics.thresholds import decisions_at
 
-        return decisions_at(self._view("curves", "decisions_at()"), thresholds)
+        return decisions_at(self._view("curves", wording("decisions_at()", "a threshold")), thresholds)
 
     # -- pairs of labels -----------------------------------------------------------------------------------------------
 

@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import is_silent
+from streameval.errors import is_silent, option, wording
 from streameval.evaluation.core import Core
 from streameval.evaluation.kinds import KINDS
-from streameval.inputs.columns import Reader
+from streameval.inputs.columns import DECLARE, SIDES, Reader
+from streameval.inputs.lists import ROWS
 from streameval.inputs.samples import Sample
+from streameval.inputs.values import THRESHOLD
 from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
 from streameval.schema.input_notes import FEW, FIRST, InputNotes, notes_of
@@ -78,7 +80,8 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
     cells = decisions.by_label(columns, None)
     tn, fn, fp, tp, masked = cells
     if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
-        yield "truth", "every truth in y_true is unknown; mask= marks unknown truths: is it inverted?"
+        unknown = f"every truth in {wording(*SIDES['y_true'])} is unknown"
+        yield "truth", f"{unknown}; {option('mask')} marks unknown truths: is it inverted?"
     if config.labels is None and "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
     explained = False
@@ -91,7 +94,7 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
             explained = True
     if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
-        yield "columns", f"{mixed}; construct with labels=[...]"
+        yield "columns", f"{mixed}; {wording(*DECLARE)}"
     alike = [*_alike(names, cells, examples)] if len(names) <= _LABELS and str in map(type, names) else []
     yield from alike or _unshared(names, cells, true, pred, examples)
     if config.labels is None and config.rows is None and len(names) == 2:
@@ -99,27 +102,30 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
         flags = {str(name).lower(): name for name in names}
         if flags.keys() in _FLAGS and (keys[:, :2] == 2).any():
             both = f"the labels are {quoted(names[0])} and {quoted(names[1])}, and examples have both"
-            advice = f"for indicators give np.asarray(rows) == {quoted(flags[max(flags)])}, for labels rows='labels'"
-            yield "flags", f"{both}; {advice}"
+            array = f"give np.asarray(rows) == {quoted(flags[max(flags)])}"
+            advice = wording(array, "write true and false without quotes")
+            yield "flags", f"{both}; for indicators {advice}, for labels {option('rows', 'labels')}"
             explained = True
         is_binary = {*names} in ({0, 1}, {"0", "1"}) and true.lengths == pred.lengths == {1}
         if is_binary and (keys[:, :2] == 1).all():
-            advice = "for indicators give np.asarray(rows, int) or rows='indicator'"
-            single = "every list in y_true and y_pred has one member, and all are 0 or 1"
-            yield "single", f"{single}; {advice}, for labels sets or rows='labels'"
+            sides = wording("y_true and y_pred", "--actual and --predicted")
+            single = f"every list in {sides} has one member, and all are 0 or 1"
+            long = wording("", ", for a row for each label --example and --label")
+            yield "single", f"{single}; {wording(*ROWS).format('np.asarray(rows, int) or ', 'sets or ')}{long}"
     for name, sample in (("y_true", true), ("y_pred", pred)) if config.labels is None and config.rows is None else ():
         fixed = len(sample.lengths) == 1 < max(sample.lengths)
         if fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
-            rows = f"lists in {name} have one length and repeat labels, as rows do that have a class for each column"
-            advice = "give [f'{i}={c}' for i, c in enumerate(row)], for labels sets or rows='labels'"
-            yield "repeats", f"{rows}; {advice}"
+            rows = f"lists in {wording(*SIDES[name])} have one length and repeat labels"
+            write = wording("give [f'{i}={c}' for i, c in enumerate(row)]", "write labels such as '0=3'")
+            ways = f"{write}, for labels {wording('sets or ', '')}{option('rows', 'labels')}"
+            yield "repeats", f"{rows}, as rows do that have a class for each column; {ways}"
             explained = True
     if config.unknown == "ignore":
         declared = {*(config.labels or ())}
         for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
             if sample.labels and not counts.any() and declared.isdisjoint(sample.labels):
-                which = f"such as {quoted(next(iter(sample.labels)))}"
-                yield f"ignored {name}", f"every label of {name} is ignored, {which}; none is among labels=[...]"
+                which = f"{wording(*SIDES[name])} is ignored, such as {quoted(next(iter(sample.labels)))}"
+                yield f"ignored {name}", f"every label of {which}; none is among {wording('labels=[...]', '--labels')}"
     if isinstance(config.threshold, float) and pred.numbers:
         negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
         yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
@@ -127,10 +133,11 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
 
 def _of_scores(pred: Sample) -> _Warnings:
     if pred.permuted:
-        advice = "for scores give these, for a ranking streameval.TopK(rows)"
-        yield "permutations", f"each row of y_pred is a permutation of 0, 1, 2 ..., as argsort gives; {advice}"
+        advice = wording("for scores give these, for a ranking streameval.TopK(rows)", "give scores")
+        permuted = f"each row of {wording(*SIDES['y_pred'])} is a permutation of 0, 1, 2 ..., as argsort gives"
+        yield "permutations", f"{permuted}; {advice}"
     elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
-        binary = "all scores in y_pred are 0 or 1, as binary predictions are"
+        binary = f"all scores in {wording(*SIDES['y_pred'])} are 0 or 1, as binary predictions are"
         yield "binary", f"{binary}; give probabilities or other scores"
 
 
@@ -140,19 +147,22 @@ def _of_curves(core: Core) -> _Warnings:
     rows = views.named("curves", "curves").counted_pairs
     pairs, mixed = sum(neg * pos for neg, pos, *_ in rows), sum(mixed for *_, mixed in rows)
     if mixed > _UNORDERED * pairs:
-        close = f"scores in y_pred are so close together that bins hide the order of {mixed / pairs:.0%} of pairs of"
-        yield "bins", f"{close} a positive and a negative: give scores minus their mean, or logits; see bounds()"
+        close = f"scores in {wording(*SIDES['y_pred'])} are so close together that bins hide the order of"
+        close = f"{close} {mixed / pairs:.0%} of pairs of a positive and a negative"
+        yield "bins", f"{close}: give scores minus their mean, or logits{wording('; see bounds()', '')}"
 
 
 def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
     compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
+    check = f"check {option('threshold')}"
     if threshold == 0.5 and (pred.low < -_ROUNDED or pred.high > 1 + _ROUNDED):
-        yield "threshold", f"{compared}, which is for probabilities; for logits give threshold=0, for percentages 50"
+        advice = f"for logits give {option('threshold', 0)}, for percentages 50"
+        yield "threshold", f"{compared}, which is for probabilities; {advice}"
     elif examples >= FIRST and pred.low < pred.high:
         if not reached and pred.high < threshold:
-            yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; check threshold="
+            yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; {check}"
         elif not missed and pred.low >= threshold:
-            yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; check threshold="
+            yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; {check}"
 
 
 def _mix_columns(names: Sequence[Label], cells: Any, examples: int) -> bool:
@@ -178,7 +188,9 @@ def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, ex
     if examples >= FIRST or are_scores or columns or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
-        advice = "for scores give threshold=0.5, and numbers, not strings" if are_scores else "use the same names"
+        unshared = wording(unshared, "no true label is a predicted one")
+        numbers = f"for scores {wording(*THRESHOLD)}{wording(', and numbers, not strings', '')}"
+        advice = numbers if are_scores else "use the same names"
         yield "labels", f"{unshared}: such as {first} and {second}; {advice}"
 
 
@@ -213,7 +225,8 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
             [place for place in group if side[place] and not other[place] and not tp[place]]
             for side, other in ((fn, fp), (fp, fn))
         )
-        only = ", ".join(["one only in y_true"] * bool(mine) + ["one only in y_pred"] * bool(theirs))
+        sides = ("y_true", mine), ("y_pred", theirs)
+        only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
         if only and examples >= FIRST:
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
             mine, theirs = mine or both, theirs or both

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from streameval.errors import MergeError, above, silent, warning_first
+from streameval.errors import MergeError, above, silent, warning_first, wording
 from streameval.evaluation import pages
 from streameval.evaluation.guarding import Guarded, copied, held
 from streameval.inputs.samples import InputSummary
@@ -174,7 +174,8 @@ class Mergeable(Saveable):
             raise MergeError(f"cannot {verb} an object of type {kind}; {verb} takes one {own}{write}")
         if differing := differences(self, other):
             same = "the same configuration" if type(other) is type(self) else "the same class"
-            raise MergeError(f"cannot {verb}: {'; '.join(differing)}; construct both with {same}")
+            advice = wording(f"construct both with {same}", "evaluate both with the same options")
+            raise MergeError(f"cannot {verb}: {'; '.join(differing)}; {advice}")
 
 
 def take_over(target: Any, source: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import InputError, LabelError, wording
 from streameval.kernel.commit.numpy import Part
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config, Null
@@ -20,6 +20,8 @@ from streameval.schema.text import number_of, printable, quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
 NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
+SIDES = {"y_true": ("y_true", "the true labels"), "y_pred": ("y_pred", "the predictions"), "mask": ("mask", "the mask")}
+DECLARE = "construct with labels=[...]", "give --labels [...]"  # where columns have no names
 EXAMPLES = 4096  # Python objects of any size that are read at a time
 IGNORED = -1  # the column of a label that ``unknown="ignore"`` drops
 
@@ -74,11 +76,13 @@ class Reader:
         strings = [known for known in declared if isinstance(known, str)]
         if isinstance(name, int) and len(strings) == len(declared):
             integer = f"label {quoted(name)} is an integer, but labels are declared as strings"
-            raise LabelError(f"{integer}; give names, or arrays for columns in the order of the labels")
+            rows = wording("arrays for columns", "with --rows indicator lists of 0 and 1")
+            raise LabelError(f"{integer}; give names, or {rows} in the order of the labels")
         hint = suggestion(name, strings)
         known_labels = number_of(len(declared), "declared label")
         missing = f"label {quoted(name)} is not among the {known_labels}{hint or ';'}"
-        raise LabelError(f'{missing} declare it, or construct with unknown="ignore" or unknown="add"')
+        unknown = 'construct with unknown="ignore" or unknown="add"', "give --unknown ignore or --unknown add"
+        raise LabelError(f"{missing} declare it, or {wording(*unknown)}")
 
     def columns(self, labels: Iterable[object]) -> list[int]:
         flat: list[Any] = list(labels)
@@ -143,14 +147,14 @@ class Reader:
         if name is not None and (self.has_strings or notes.forms.strings):
             values = number_of(self._unnamed[name], "value") if name in self._unnamed else "values"
             unnamed = f"{name} holds rows of {values} without label names, but the labels are strings"
-            raise InputError(f"{unnamed}; construct with labels=[...]")
+            raise InputError(f"{unnamed}; {wording(*DECLARE)}")
         self._check_strings(self.has_strings)
 
     def _check_strings(self, are_strings: bool) -> None:
         """Raise if labels are strings where columns without names were counted, before the first of them is new."""
         if are_strings and self.config.labels is None and self.notes.forms.width is not None:
             unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
-            raise InputError(f"{unnamed}; construct with labels=[...]")
+            raise InputError(f"{unnamed}; {wording(*DECLARE)}")
 
     def check_label_types(self) -> None:
         """Raise as `confirm` does, and warn of rows that are narrower than others."""
@@ -163,7 +167,7 @@ class Reader:
         if width < before and self._unnamed:
             narrow = f"{name} has {number_of(width, 'column')} without names, but rows before had {before}"
             absent = f"labels from {width} on are not in these examples"
-            advice = "construct with labels=[...], so that each row covers all of them"
+            advice = f"{wording(*DECLARE)}, so that each row covers all of them"
             notes.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:
@@ -201,8 +205,8 @@ class Reader:
                 rows = f"{name} has rows of {number_of(columns, 'column')} and of {width}"
                 raise InputError(f"{rows}; an array is one row of indicators: for labels give lists or sets")
             if columns != width:
-                widths = f"{other} has {number_of(columns, 'column')} and {name} has {width}"
-                raise InputError(f"{widths}; give one column per label")
+                widths = wording(f" and {name} has {width}", f", but there are {width} in {wording(*SIDES[name])}")
+                raise InputError(f"{other} has {number_of(columns, 'column')}{widths}; give one column per label")
         self._unnamed[name] = width
         if self._positions is None:
             if not len(self.labels):
@@ -218,9 +222,11 @@ class Reader:
         value = self._thresholds.get(key_of(normalise(label)))
         if value is None:
             unnamed = isinstance(label, int) and not any(isinstance(key, int) for key in self._thresholds)
-            advice = "construct with labels=[...], which name columns" if unnamed else "give one per label"
+            advice = f"{wording(*DECLARE)}, which name columns" if unnamed else "give one per label"
             if unnamed and (string := printable(label)) in self._thresholds:
-                advice = f"give that of the integer, not of the string {quoted(string)}"
+                way = wording("give that of the integer, not", "the file has that")
+                files = wording("", "; write integers as in files of 'streameval thresholds --save'")
+                advice = f"{way} of the string {quoted(string)}{files}"
             raise LabelError(f"no threshold for label {quoted(label)}; {advice}")
         return value
 

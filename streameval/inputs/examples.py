@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import InputError, LabelError, option, wording
 from streameval.inputs.columns import EXAMPLES, IGNORED, MASK, Argument, named
 from streameval.inputs.forms import Form, form_of
 from streameval.inputs.lists import without_rows
@@ -107,17 +107,21 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
         more = "" if separator is None else f", for several split it with .split({separator!r})"
         return InputError(f"{place} is the string {quoted(example)}; for one label write {advice}{more}")
     if is_missing(example):
-        ways = "or drop the example" if position is None else "drop the row, or give null='empty'"
-        return InputError(f"{place} is missing ({quoted(example)}); give [] if there is no label, {ways}")
+        ways = "or drop the example" if position is None else f"drop the row, or give {option('null', 'empty')}"
+        missing = wording(f"is missing ({quoted(example)})", "is null")
+        return InputError(f"{place} {missing}; give [] if there is no label, {ways}")
     forms = "a set, list or tuple of labels, a mapping label -> value, or a 1-D 0/1 array"
+    forms = wording(forms, "a list of labels, or an object label: true or false")
     if scored:
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
+        forms = wording(forms, "an object label: number, or a list of numbers")
     advice = conversion(example, place) or f"; give list({place})" * (
         isinstance(example, Iterable) and not isinstance(example, _STRINGS)
     )
     if isinstance(example, int | float) and position is not None:
         classes = f", for one class per example [[label] for label in {name}]" * (type(example) is int)
         advice = f"; for one label write numpy.reshape({name}, (-1, 1)){classes}"
+    advice = wording(advice, "; for a column for each label give 'true_*', for a row for each --example and --label")
     return InputError(f"{place} must be {forms}, not {type(example).__name__} ({quoted(example)}){advice}")
 
 

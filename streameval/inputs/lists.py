@@ -9,14 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import InputError, LabelError, wording
 from streameval.inputs.columns import PRED, Argument
 from streameval.inputs.forms import FRAMES, ONE, are_numbered, columns_of, form_of, resolved
-from streameval.inputs.values import array_of, score_value
+from streameval.inputs.values import THRESHOLD, array_of, score_value
 from streameval.kernel.types import EITHER, Places
 from streameval.schema.text import python_value, quoted
 
 _TURNED = [[1, 0], ["1", "0"]]  # labels come in ascending order, so that these are probably indicators
+ROWS = (
+    "for indicators give {0}rows='indicator', for labels {1}rows='labels'",
+    "for indicators give --rows indicator, for labels --rows labels",
+)  # with what else makes them in Python
 _LABELS, _VALUES = {int, str}, {bool, int, float, type(None)}
 _COMMON = {list, tuple, dict, set, frozenset, np.ndarray}
 _INTEGERS = {text: int(text) for text in EITHER if isinstance(text, str)}
@@ -108,7 +112,7 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
         if pairs is not None and (argument.scored or argument.compared):
             return mapping_of(pairs, argument.at(position))
         if pairs is not None and float in {type(score) for _, score in pairs}:  # as pipelines of Hugging Face predict
-            advice = "for scores give threshold=0.5, and to tables scores= in place of predicted="
+            advice = "for scores " + wording(*THRESHOLD) + wording(", and to tables scores= in place of predicted=", "")
             raise LabelError(f"{argument.at(position)}: {quoted(values[0])} is a label with its score; {advice}")
         unscored = kinds == {type(None)} and len(values) > 1 and (argument.scored or argument.compared)
         if kinds <= _VALUES and (unscored or not kinds.isdisjoint((bool, float))):
@@ -130,11 +134,13 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
         raise InputError(f"{name} is {quoted(values)}, which mixes booleans and integers; give one or the other")
     (first, *more) = values
     if not more and (first in (0, 1) or first != first) and len(argument.reader.config.labels or ()) != 1:
-        kind, advice = f"label that became a {type(first).__name__}", "convert labels with int()"
+        kind = f"label that became a {type(first).__name__}"
+        advice = wording("convert labels with int()", "write labels as strings or integers")
         if first != first:
             kind, advice = "missing label", "leave it out"
         either = f"{name} is {values}, which may be a row of one label, or hold a {kind}"
-        raise LabelError(f"{either}; {advice}, or declare the one label with labels=[...]")
+        declared = wording("labels=[...]", "--labels [...]")
+        raise LabelError(f"{either}; {advice}, or declare the one label with {declared}")
     if len(values) == 2:
         argument.twos.add(position)
     return np.array(values, None if kinds <= {bool} or kinds <= {float} else object)
@@ -211,5 +217,4 @@ def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
     lists = argument.lists.format("rows" if argument.many else "row")
     array = f"np.asarray({lists}{', int' * (str in map(type, labels) or lists[0] == '[')})"
     either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"
-    indicators = f"for indicators give {fields or array} or rows='indicator'"
-    return InputError(f"{either}; {indicators}, for labels sets or rows='labels'")
+    return InputError(f"{either}; {wording(*ROWS).format(f'{fields or array} or ', 'sets or ')}")

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError, public
+from streameval.errors import InputError, LabelError, option, public, wording
 from streameval.inputs.arrow import arrow_of, bits_of_columns, lists_of_arrow, rows_of_arrow
 from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.examples import columns_among, examples_of, one_array, string_lists
 from streameval.inputs.forms import Form, are_numbered, columns_of, enter, form_of
-from streameval.inputs.lists import of_arrow
+from streameval.inputs.lists import ROWS, of_arrow
 from streameval.inputs.pieces import Columns, Piece, Source, bit_rows, booleans, filtered, matrix_piece, unignored
 from streameval.inputs.sparse import sparse_source
 from streameval.inputs.values import array_of, checked_scores, conversion, plain_array
@@ -193,7 +193,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         array = array.cast(array.type.storage_type)
     name, kind, nulls = argument.name, str(array.type), array.null_count
     if nulls and argument.null == "error":
-        advice = "drop those rows, or give null='empty', if they are rows without labels"
+        advice = f"drop those rows, or give {option('null', 'empty')}, if they are rows without labels"
         raise InputError(f"{name} holds {number_of(nulls, 'null')}; {advice}")
     if kind.startswith("struct<") and not nulls:
         import pyarrow as pa
@@ -207,7 +207,7 @@ def _arrow(array: Any, argument: Argument) -> Source:
         return examples_of([of_arrow(example, array.type, name) for example in array.to_pylist()], argument)
     if kind.startswith("fixed") and values.startswith(("int", "uint")) and argument.rows is None:
         both = "which may be indicators or the labels themselves"
-        raise InputError(f"{name} holds {kind}, {both}; for indicators give rows='indicator', for labels rows='labels'")
+        raise InputError(f"{name} holds {kind}, {both}; {wording(*ROWS).format('', '')}")
     return _lists(unignored(lists_of_arrow(array, argument)), argument)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError
+from streameval.errors import InputError, wording
 from streameval.inputs.columns import Argument, Reader
 from streameval.inputs.forms import form_of
 from streameval.kernel.types import IntArray
@@ -23,6 +23,7 @@ from streameval.schema.labels import Label, in_order
 from streameval.schema.recording import ExampleScores
 from streameval.schema.text import label_text, number_of, quoted, type_text
 
+_DECLARED = "labels=, in the order of columns", "--labels, in the order of columns"
 _LABELS = 10_000  # of one argument that are noted
 _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of each
 
@@ -102,7 +103,7 @@ class Sample:
         """Note where labels come from, of so many columns if there are any, and which are ignored."""
         self.width = self.width or width
         if self.width:
-            unnamed = "the positions of columns" if config.labels is None else "labels=, in the order of columns"
+            unnamed = "the positions of columns" if config.labels is None else wording(*_DECLARED)
             self.source = "the names of columns" if is_named else unnamed
             if not is_named:  # of which each is the place of a label
                 self._mention(range(self.width) if config.labels is None else config.labels)

@@ -9,16 +9,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError
+from streameval.errors import InputError, option, wording
 from streameval.inputs.columns import MASK, PRED, TRUE, Argument
 from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.text import number_or_none, python_value, quoted
 
 _NUMBERS = (int, float, np.floating)
+_UNQUOTED = ": write it without quotes"
+THRESHOLD = "give threshold=0.5", "give --scores, not --predicted, and --threshold 0.5"
 _EXPECTED = {
-    TRUE: "truth is 0, 1, or None or NaN where masked",
-    PRED: "binary predictions are 0 or 1; for scores give threshold=0.5",
-    MASK: "a mask is 0 or 1",
+    TRUE: ("truth is 0, 1, or None or NaN where masked", "truth is 0 or 1, or null where masked"),
+    PRED: tuple(f"binary predictions are 0 or 1; for scores {advice}" for advice in THRESHOLD),
+    MASK: ("a mask is 0 or 1",) * 2,
 }
 _POSITIVES = {"0": "1", "0.0": "1.0", "false": "true", "False": "True", "FALSE": "TRUE"}
 
@@ -117,11 +119,10 @@ def binary(value: object, label: object, argument: Argument, mapped: bool = Fals
             return bool(value >= argument.reader.threshold(label))
         if value == 0 or value == 1:
             return bool(value)
-    expected = "scores are ints or floats, binary predictions booleans" if compared else _EXPECTED[role]
+    expected = "scores are ints or floats, binary predictions booleans" if compared else wording(*_EXPECTED[role])
     raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument, mapped)}", argument)
 
 
-_MISSING = ', or construct with nan="missing"'
 PIPELINES: dict[Any, str] = {
     "label": "if each is a label with its score, wrap each in a list: [{{'label': {0}, 'score': ...}}]",
     **dict.fromkeys(("labels", "sequence"), "for scores give dict(zip(each['labels'], each['scores'])) of each"),
@@ -137,40 +138,44 @@ def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputE
 
 
 def _nothing(value: object, label: object, argument: Argument) -> InputError:
-    missing = _MISSING if argument.compared or argument.scored else ""
-    return _wrong(quoted(value), label, f"give a number, or leave the label out{missing}", argument)
+    missing = wording(', or construct with nan="missing"', ", or skip the row with --skip-bad")
+    advice = f"give a number, or leave the label out{missing if argument.compared or argument.scored else ''}"
+    return _wrong(wording(quoted(value), "null"), label, advice, argument)
 
 
 def _not_finite(value: Any, label: object, argument: Argument) -> InputError:
-    missing = _MISSING if value != value else ""
-    return _wrong(quoted(value), label, f"scores must be finite{missing}", argument)
+    missing = wording(', or construct with nan="missing"', "; leave the label out, or skip the row with --skip-bad")
+    return _wrong(quoted(value), label, f"scores must be finite{missing if value != value else ''}", argument)
 
 
 def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
     role, indicators = argument.role, argument.rows == "indicator"
-    labels = "leave rows='indicator' out" if indicators else ""
+    labels = f"leave {option('rows', 'indicator')} out" if indicators else ""
     if isinstance(value, str | bytes):
         if (argument.compared or argument.scored) and _is_number(value):
-            return ": convert strings, with float(value) or .astype(float)"
+            return wording(": convert strings, with float(value) or .astype(float)", _UNQUOTED)
         text, mark = (value, "") if isinstance(value, str) else (value.decode("latin-1"), "b")
         if not argument.scored and (positive := _POSITIVES.get(text, text)) in _POSITIVES.values():
-            return f": convert strings, with value == {mark}{positive!r}{' or .astype(int)' * positive.isdigit()}"
+            way = f": convert strings, with value == {mark}{positive!r}{' or .astype(int)' * positive.isdigit()}"
+            return wording(way, _UNQUOTED)
         return f": for labels {labels or 'give lists'}, and leave out columns that are no labels"
     if isinstance(value, list | tuple | AbstractSet):
         return "" if argument.many else ": for many examples use update_many"
     number, listed = number_or_none(value), not mapped and not argument.width and (argument.many or indicators)
     y = "value" if mapped else "y"
-    array = f", with y = numpy.array([*{argument.name}], float)" * listed
+    array = wording(f", with y = numpy.array([*{argument.name}], float)" * listed, "")
+    positive, each = f"give {y} > 0", f"[row.tolist() for row in {argument.name}]" if listed else "y.tolist()"
+    positive, each = wording(positive, "write 0 and 1"), wording(f"give {each}", "write lists of them")
     if number in (-1, -100):
-        masked = "None" if mapped else f"numpy.where(y == {number:g}, numpy.nan, y)"
-        masked = f"where {number:g} is masked give {masked}" if role == TRUE else ""
-        ways = {TRUE: f"where -1 is false give {y} > 0, ", PRED: f"for -1 and 1 give {y} > 0"} if number == -1 else {}
+        masked = "give None" if mapped else f"give numpy.where(y == {number:g}, numpy.nan, y)"
+        masked = f"where {number:g} is masked {wording(masked, 'write null')}" if role == TRUE else ""
+        ways = {TRUE: f"where -1 is false {positive}, ", PRED: f"for -1 and 1 {positive}"} if number == -1 else {}
         return f": {way}{array}" if (way := ways.get(role, "") + masked) else ""
     if number is not None and number % 1 == 0:
-        each = f"[row.tolist() for row in {argument.name}]" if listed else "y.tolist()"
-        other = f", where labels {labels or f'give {each}'}" * (not mapped and isinstance(value, int | np.integer))
-        return f": where integers are counts give {y} > 0{other}{array}; leave out columns that are no labels"
-    return ": are y_true and y_pred swapped?" if role == TRUE and isinstance(value, float | np.floating) else ""
+        other = f", where labels {labels or each}" * (not mapped and isinstance(value, int | np.integer))
+        return f": where integers are counts {positive}{other}{array}; leave out columns that are no labels"
+    swapped = f": are {wording('y_true and y_pred', '--actual and --predicted')} swapped?"
+    return swapped if role == TRUE and isinstance(value, float | np.floating) else ""
 
 
 def _is_number(string: str | bytes) -> bool:
@@ -287,7 +292,7 @@ def binarize(
     allowed = ones | missing | (block == 0)
     if not allowed.all():
         advice = _advice_about(block[~allowed][0], argument)
-        raise refusal(block, ~allowed, argument, places, f"{_EXPECTED[argument.role]}{advice}")
+        raise refusal(block, ~allowed, argument, places, f"{wording(*_EXPECTED[argument.role])}{advice}")
     return ones.view(np.uint8), missing.view(np.uint8)
 
 

@@ -12,7 +12,7 @@ from inspect import cleandoc
 from itertools import chain
 from typing import Any, TypeAlias, TypeVar, cast, get_args
 
-from streameval.errors import MetricError, above, public
+from streameval.errors import MetricError, above, option, public, wording
 from streameval.metrics.spec import (
     AVERAGES,
     COMPLETE,
@@ -223,11 +223,13 @@ def entry_of(name: object) -> MetricInfo:
         return _BY_NAME[name]
     word = _underscored(name) if isinstance(name, str) else name
     if isinstance(word, str) and word.removesuffix("_per_label") in _COUNTS:
-        raise MetricError(f"there is no metric {quoted(name)}; Evaluator.per_label() returns the counts of each label")
+        where = wording("Evaluator.per_label() returns {0}", "results have {0}, with --format csv too")
+        raise MetricError(f"there is no metric {quoted(name)}; {where.format('the counts of each label')}")
     keys = [build_spec(entry.name, average=average).key for entry in catalogue() for average in entry.averages]
     alike = [known for known in _names() if f"{word}_".startswith(f"{known}_") or known.startswith(f"{word}_")]
     hint = suggestion(word, [*_names(), *keys], 3, 0.78) or suggestion(word, alike, 3, 0.0)
-    raise MetricError(f"there is no metric {quoted(name)}{hint or '; see streameval.catalogue()'}")
+    hint = hint or wording("; see streameval.catalogue()", "; 'streameval metrics' lists all")
+    raise MetricError(f"there is no metric {quoted(name)}{hint}")
 
 
 def _underscored(name: str) -> str:
@@ -366,7 +368,7 @@ def _undefined(value: object) -> float:
     number = number_or_none(value)
     if number is not None and (math.isnan(number) or number in (0.0, 1.0)):
         return number + 0.0
-    raise MetricError(f"zero_division must be 0, 1 or nan, not {quoted(value)}")
+    raise MetricError(f"{option('zero_division')} must be 0, 1 or nan, not {quoted(value)}")
 
 
 def _key(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from streameval.errors import MetricError
+from streameval.errors import MetricError, wording
 from streameval.metrics.catalogue import entry_of, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config
@@ -17,9 +17,19 @@ if TYPE_CHECKING:
     from streameval.metrics.bounds import Bounds
 
 
-def without_decisions(what: str) -> str:
+def without_decisions(what: str, construct: str = "construct") -> str:
     """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
-    return f"{what} requires binary predictions, but predictions are scores; construct with threshold=0.5"
+    way = wording(f"{construct} with threshold=0.5", "evaluate, or show the state, with --threshold 0.5")
+    return f"{what} requires binary predictions, but predictions are scores; {way}"
+
+
+def _without(state: str, what: str, construct: str) -> str:
+    """What is wrong where a state is not counted."""
+    lacks, save = f"the state holds no {what}", f"--metrics {'roc_auc_macro' if ' ' in what else what}"
+    if scores := {"rankings": "ranked scores", "curves": "scores"}.get(state):
+        lacks, save = f"{what} requires {scores}, which the state does not hold", f"--scores and {save}"
+    needed = f"{what} requires the {state!r} state; {construct} with keep=[{state!r}]"
+    return wording(needed, f"{lacks}; save one with {save}")
 
 
 class Views:
@@ -48,15 +58,14 @@ class Views:
         keep = self._kinds[entry.state].options.required(entry.needs(spec)) if entry.state in self._kinds else None
         return self.named(entry.state, spec.key, keep)
 
-    def named(self, name: str, what: str, keep: str | None = None) -> Any:
+    def named(self, name: str, what: str, keep: str | None = None, construct: str = "construct") -> Any:
         """The tables of a state for ``what``; ``keep`` is the name in ``keep=`` that asks for what is needed of it."""
         if name == "decisions" and not self.has_decisions:
-            raise MetricError(without_decisions(what))
+            raise MetricError(without_decisions(what, construct))
         if name != "decisions":
             options = self.config.options_of(name)
             if options is None or (keep is not None and keep not in options.keep()):
-                required = keep or name
-                raise MetricError(f"{what} requires the {required!r} state; construct with keep=[{required!r}]")
+                raise MetricError(_without(keep or name, what, construct))
         if name not in self._made:
             self._made[name] = self._kinds[name].code().view(self._states[name], self.tables.columns)
         return self._made[name]

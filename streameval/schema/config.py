@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import InputError, LabelError, option, wording
 from streameval.schema.labels import ByLabel, Label, in_order, key_of, keys_of, normalise
 from streameval.schema.text import check_choice, check_number, number_of, number_or_none, python_value, quoted
 
@@ -96,7 +96,8 @@ class Config:
         check_choice("unknown", unknown, get_args(Unknown))
         names = None if labels is None else label_tuple(labels)
         if names is None and unknown != "error":
-            raise InputError(f"unknown={unknown!r} has no meaning without labels=[...]; give labels or leave it out")
+            unused = f"{option('unknown', unknown)} has no meaning without {wording('labels=[...]', '--labels')}"
+            raise InputError(f"{unused}; give {option('labels')} or leave it out")
         bound = None if threshold is None else threshold_of(threshold, names, unknown)
         if label_limit is not None:
             check_number("label_limit", label_limit, 1, 2**62)
@@ -166,11 +167,12 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     except LabelError as error:
         wrong, _, way = str(error).rpartition("; ")  # what it says of examples helps nobody who declares labels
         way = "give one list of labels" if way.startswith("for lists") else way.partition(", or ")[0]
-        raise LabelError(f"labels: {wrong}; {way}") from None
+        raise LabelError(f"{option('labels')}: {wrong}; {way}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
     if len(set(keys_of(names))) < len(names):
-        raise LabelError(f"labels holds {quoted(Counter(names).most_common(1)[0][0])} twice; name each label once")
+        twice = quoted(Counter(names).most_common(1)[0][0])
+        raise LabelError(f"{option('labels')} holds {twice} twice; name each label once")
     return names
 
 
@@ -199,7 +201,7 @@ def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unkn
         pairs = list(zip(labels, values, strict=True))
     known, declared = {key_of(label) for label, _ in pairs}, frozenset(keys_of(labels or ()))
     if missing := [label for label in labels or () if key_of(label) not in known]:
-        raise InputError(f"threshold has no value for label {quoted(missing[0])}; give one per label")
+        raise InputError(f"{option('threshold')} has no value for label {quoted(missing[0])}; give one per label")
     if labels is not None and unknown != "add":  # thresholds of labels that cannot occur decide nothing
         pairs = [(label, value) for label, value in pairs if key_of(label) in declared]
     return tuple(sorted(pairs, key=lambda pair: in_order(pair[0])))
@@ -209,9 +211,9 @@ def _number(value: object) -> float:
     value = python_value(getattr(value, "threshold", value))  # of a `Choice`, as `best_thresholds` returns
     number = number_or_none(value)
     if number is None:
-        raise InputError(f"threshold must be a number or one number per label, not {quoted(value)}")
+        raise InputError(f"{option('threshold')} must be a number or one number per label, not {quoted(value)}")
     if math.isnan(number):
-        raise InputError("threshold must be a number, not NaN")
+        raise InputError(f"{option('threshold')} must be a number, not NaN")
     if number != value:
         inexact = f"threshold {quoted(value)} has no exact float64"
         raise InputError(f"{inexact}; round it first, so that it is clear what counts")

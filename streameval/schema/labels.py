@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import LabelError
+from streameval.errors import LabelError, wording
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
 from streameval.schema.text import quoted
@@ -42,15 +42,16 @@ def normalise(label: object) -> Label:
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
+    must = f"a label must be {wording('a str or an int', 'a string or an integer')}, not"
     if isinstance(label, float | np.floating) and label == label:
-        way = f"write {'int' if label == label // 1 else 'str'}(label)"
-        advice = f"{way}, or for binary predictions or scores by position give a numpy array"
-        raise LabelError(f"a label must be a str or an int, not the float {quoted(label)}; {advice}")
+        way = f"write {'int' if label == label // 1 else 'str'}(label), or for binary predictions or scores by position"
+        shell = "write labels as strings or integers, or scores by position as one list a row"
+        raise LabelError(f"{must} the float {quoted(label)}; {wording(f'{way} give a numpy array', shell)}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
-        raise LabelError(f"a label must be a str or an int, not {quoted(label)}; leave it out")
-    way = "for lists of many examples use update_many" if isinstance(label, list) else "convert it"
-    way = "decode it" if isinstance(label, bytes) else way
-    raise LabelError(f"a label must be a str or an int, not {type(label).__name__} ({quoted(label)}); {way}")
+        raise LabelError(f"{must} {wording(quoted(label), 'null')}; leave it out")
+    way = wording("for lists of many examples use update_many", "give one list of labels")
+    way = way if isinstance(label, list) else "decode it" if isinstance(label, bytes) else "convert it"
+    raise LabelError(f"{must} {type(label).__name__} ({quoted(label)}); {way}")
 
 
 def in_order(label: Label) -> tuple[bool, int, str]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, TypeAlias
 
-from streameval.errors import InputError
+from streameval.errors import InputError, wording
 from streameval.inputs.values import is_missing
 from streameval.schema.labels import is_unicode
 from streameval.schema.text import python_value, quoted, suggestion
@@ -55,8 +55,9 @@ def typed(value: object, name: str) -> Typed:
     if is_missing(value):
         return type(None), None
     wrong = f"where[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
-    way = "decode it" if isinstance(value, bytes) else "convert it, for example with str()"
-    raise InputError(f"{wrong}; examples are sliced by strings, integers, booleans and None: {way}")
+    way = wording("None: convert it, for example with str()", "null: write it as a string")
+    way = "None: decode it" if isinstance(value, bytes) else way
+    raise InputError(f"{wrong}; examples are sliced by strings, integers, booleans and {way}")
 
 
 def where_of(key: Key) -> Where:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import LabelError, RevertError
+from streameval.errors import LabelError, RevertError, wording
 from streameval.kernel.backend import commit, decisions as kernel
 from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Example, Ragged, columns_in
@@ -109,7 +109,8 @@ class StateSet:
                 notes_of(self.labels.guard).warn(
                     "identifiers",
                     f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}, as identifiers "
-                    "do; check that labels are read from the right place, or bound them with label_limit=",
+                    "do; check that labels are read from the right place"
+                    + wording(", or bound them with label_limit=", ""),
                 )
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
@@ -117,9 +118,10 @@ class StateSet:
             if 64 * int(np.count_nonzero(unmentioned)) > len(names):
                 notes_of(self.labels.guard).change(unsure=True)
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
+            declare = "raise label_limit, or declare the labels and drop the rest with unknown='ignore'"
             raise LabelError(
                 f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "
-                f"labels{further}; raise label_limit, or declare the labels and drop the rest with unknown='ignore'"
+                f"labels{further}; {wording(declare, 'name a state with a higher limit, or with none, first')}"
             )
 
     def count_one(self, example: Example, sign: int) -> None:

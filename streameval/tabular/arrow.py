@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import InputError, LabelError, option, wording
 from streameval.inputs.lists import mapping_of
 from streameval.kernel import backend
 from streameval.schema.text import number_of, quoted, type_text
@@ -40,7 +40,7 @@ def read_table(table: Any, columns: Columns) -> dict[str, Any]:
         kind = table.column(name).type
         if any(is_wrong(kind) for is_wrong in (pa.types.is_nested, pa.types.is_temporal, pa.types.is_decimal)):
             advice = "examples are sliced by strings, integers and booleans: cast it"
-            raise InputError(f"column {name!r} (by) holds {type_text(kind)}; {advice}")
+            raise InputError(f"column {name!r} ({option('by')}) holds {type_text(kind)}; {advice}")
     if columns.by:
         arguments["where"] = {name: table.column(name) for name in columns.by}
     return arguments if table.num_rows else {}
@@ -140,7 +140,7 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
     if is_string(kind):
         if columns.sep is not None:
             return lists_of(column, columns.sep)
-        advice = f"split them with sep=',' or another separator, or {advice}"
+        advice = f"split them with {option('sep', ',')} or another separator, or {advice}"
     elif (pa.types.is_nested(kind) and not _is_deep(kind)) or pa.types.is_null(kind):
         inner = kind.value_type if "list" in str(kind).partition("<")[0] else None
         if inner is None or not pa.types.is_binary(inner):
@@ -148,7 +148,8 @@ def _labels(table: Any, role: str, columns: Columns) -> Any:
         advice = "labels are strings or integers: cast them"
         raise LabelError(f"column {name!r} holds lists of {type_text(inner)}; {advice}")
     else:
-        advice += ", name a column for each label by a pattern such as 'true_*', or give example= and label="
+        advice += ", name a column for each label by a pattern such as 'true_*', or give "
+        advice += wording("example= and label=", "--example and --label")
     raise InputError(f"column {name!r} holds {type_text(kind)}, not lists of labels; {advice}")
 
 
@@ -185,7 +186,7 @@ def _scores(table: Any, columns: Columns) -> Any:
     wide = columns.wide("scores", table.column_names)
     if wide is not None:
         if columns.predicted is not None:
-            raise InputError("scores are in columns of their own, which name their labels; leave predicted out")
+            raise InputError(f"scores are in columns of their own, which name labels; leave {option('predicted')} out")
         return _wide(table, wide, columns.sep, flags=False)
     name = str(columns.scores)
     column = table.column(name)

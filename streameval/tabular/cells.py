@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import DependencyError, InputError, warn
+from streameval.errors import DependencyError, InputError, option, warn, wording
 from streameval.evaluation.core import config_of
 from streameval.inputs.lists import mapping_of
 from streameval.schema.text import quoted
@@ -193,7 +193,7 @@ def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
         raise
     except ValueError:
         like = f"cat:0.9{sep}dog:0.2" if labelled else f"0.9{sep}0.2"
-        advice = "if each row is of one label, give example= and label="
+        advice = "if each row is of one label, give " + wording("example= and label=", "--example and --label")
         raise InputError(f"column {name!r} must hold scores like {like}, not {quoted(cell)}; {advice}") from None
     return mapping_of(pairs, f"column {name!r}")
 
@@ -248,10 +248,10 @@ def _check_cells(
     are_alike = len(cells) > 1 and len({*map(len, cells)}) == 1
     if are_alike and not (chosen or labels) and all(map(_DIGITS.fullmatch, cells)):
         rows = f"{title} holds cells such as {quoted(cells[0])}, which may be rows of indicators"
-        raise InputError(f"{rows}; separate these, or if they are labels, give sep={sep!r}")
+        raise InputError(f"{rows}; separate these, or if they are labels, give {option('sep', sep)}")
     parts = [cell.lower().split(sep) for cell in cells]
     if cells and not labels and any({*flat} <= kind for flat in [[*chain(*parts)]] for kind in _FLAGS):
-        write = "1 for yes and 0 for no, and give rows='indicator'"
+        write = f"1 for yes and 0 for no, and give {option('rows', 'indicator')}"
         if max(map(len, parts)) > 1:
             raise InputError(f"{title} holds rows of indicators; write {quoted(cells[0])} with {write}")
         only = " and ".join(map(quoted, cells[:2]))
@@ -266,5 +266,5 @@ def _check_cells(
         if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
             marks = [piece for piece in pieces if other == " " and not any(map(str.isalnum, piece))]  # of "a & b"
-            warn(f"{some}; if this separates labels, give sep={f' {marks[0]} ' if marks else other!r}")
+            warn(f"{some}; if this separates labels, give {option('sep', f' {marks[0]} ' if marks else other)}")
             return

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 
-from streameval.errors import InputError, public
+from streameval.errors import OPTIONS, InputError, option, public, wording
 from streameval.inputs.lists import mapping_of
 from streameval.schema.config import NULLS, Null
 from streameval.schema.keywords import explain_methods
@@ -28,6 +28,7 @@ _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
 _CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # of a column for one label
+_EMPTY = re.compile(" is (null|nan); .*")  # whose label cannot be left out
 _SLICED = re.compile(r"^where\[('[^']*')\]")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
@@ -97,25 +98,26 @@ class Columns:
             names = (names,) if role == "by" and isinstance(names, str) else names
             names = tuple(names) if isinstance(names, list) else names
             if role == "by" and not _are_names(names):
-                raise InputError(f"by must be a name of a column, or several, not {quoted(names)}")
+                raise InputError(f"{option('by')} must be a name of a column, or several, not {quoted(names)}")
             if _are_names(names) and len({*names}) < len(names):
-                raise InputError(f"{role} names a column twice: {', '.join(names)}")
+                raise InputError(f"{option(role)} names a column twice: {', '.join(names)}")
             one = role != "by" and isinstance(names, tuple) and len(names) == 1
             object.__setattr__(self, role, names[0] if one else names)
         for role in _SINGLE:
             name = getattr(self, role)
             several = role in _WIDE and name != () and _are_names(name)
             if not several and not isinstance(name, str) and (name is not None or role == "actual"):
-                raise InputError(f"{role} must be the name of a column, not {quoted(name)}")
+                raise InputError(f"{option(role)} must be the name of a column, not {quoted(name)}")
         if self.predicted is None and self.scores is None:
             raise InputError("neither predicted nor scores names a column; give one of them")
         if (self.example is None) != (self.label is None):
-            raise InputError("example and label go together: give both, for a table with a row for each label")
+            both = f"{option('example')} and {option('label')} go together"
+            raise InputError(f"{both}: give both, for a table with a row for each label")
         check_choice("null", self.null, NULLS)
         check_choice("one_sided", self.one_sided, ("error", "ignore"))
         sep: object = self.sep
         if sep is not None and (not isinstance(sep, str) or not sep):
-            raise InputError(f"sep must be a string of at least one character, not {quoted(sep)}")
+            raise InputError(f"{option('sep')} must be a string of at least one character, not {quoted(sep)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,12 +171,14 @@ class Columns:
             return InputError(f"{count} columns are named {name!r}; give each a name of its own")
         parts = re.split("[,;] ?", name)
         if role in (*_WIDE, "by") and {*parts} <= {*known}:
-            return InputError(f"{none} {name!r} ({role}); give a list: {quoted(parts)}")
+            lists = wording(f"give a list: {quoted(parts)}", f"repeat {option(role)} for each column")
+            return InputError(f"{none} {name!r} ({option(role)}); {lists}")
         like = [one for one in known if one.startswith(name)] if role in _WIDE else []
         hint = f"; did you mean {common_prefix(like) + '*'!r}?" if len(like) > 1 else suggestion(name, known)
-        joined = "" if hint or role != "actual" else "; truth= and join= read it from another file"
+        joinable = role == "actual" and not hint and "truth" in (OPTIONS.get() or ("truth",))
+        joined = f"; {option('truth')} and {option('join')} read it from another file" * joinable
         hint = hint.replace("?", "? The columns are") or "; the columns are"
-        return InputError(f"{none} {name!r} ({role}){hint} {quoted(known, 300)}{joined}")
+        return InputError(f"{none} {name!r} ({option(role)}){hint} {quoted(known, 300)}{joined}")
 
     def describe(self, message: str) -> str:
         """Turn a message about an argument of ``update_many`` into one about its column."""
@@ -185,15 +189,18 @@ class Columns:
             return f"column {name!r}" + (f" (row {match[3]} of the batch)" if match[3] else "")
 
         message = _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
-        message = _SLICED.sub(r"column \1 (by)", message)
-        return _CELL.sub(r"column '\1\5\2'\3 is \4", message)
+        message = _SLICED.sub(rf"column \1 ({option('by')})", message)
+        cell = _CELL.sub(r"column '\1\5\2'\3 is \4", message)
+        filled = _EMPTY.sub(" is empty; fill it, or skip the row with --skip-bad", cell)
+        return cell if cell == message else wording(cell, filled)
 
     def scores_of(self, labels: Any, scores: Any) -> Any:
         """The scores of a row as ``update_many`` reads them: of the ``labels``, if another column has them."""
         if self.predicted is None:
             kinds = set(map(type, scores)) if isinstance(scores, list | tuple) else set()
             if any(issubclass(kind, str) for kind in kinds):
-                forms = "a mapping label -> number, or a list of (label, number) or of numbers"
+                forms = wording("a mapping label -> number", "an object label: number")
+                forms += ", or a list of (label, number) or of numbers"
                 raise InputError(f"column {self.scores!r} must hold {forms}, not {quoted(scores)}")
             return np.array(scores) if kinds == {int} else scores  # in whose list it would read labels
         if labels is None and scores is None:
@@ -204,7 +211,8 @@ class Columns:
             raise InputError(f"{names} must hold a list of labels and a list with the score of each, not {both}")
         if len(labels) != len(scores):
             row = f"a row of {number_of(len(labels), 'label')} and {number_of(len(scores), 'score')}"
-            raise InputError(f"{names} hold {row}; leave predicted out unless it has the label of each score")
+            leave = f"leave {option('predicted')} out unless it has the label of each score"
+            raise InputError(f"{names} hold {row}; {leave}")
         return mapping_of(zip(labels, scores, strict=True), f"column {self.scores!r}")
 
 
@@ -221,7 +229,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
         labels, own = dict[str, str](), columns.names_for(role, names)
         for pattern in patterns:
             if pattern.count("*") > 1:
-                raise InputError(f"column {pattern!r} ({role}) has two stars; the one star stands for the label")
+                raise InputError(f"column {pattern!r} ({option(role)}) has two stars; one star stands for the label")
             stems = {pattern: pattern.removesuffix(SUFFIX)}
             if "*" in pattern:
                 form = re.compile(re.escape(pattern).replace(r"\*", "(.+)"), re.DOTALL)
@@ -230,7 +238,7 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
                 raise columns.missing(pattern, role, names)
             labels |= stems
         if len({*labels.values()}) < len(labels):
-            raise InputError(f"two {role} columns are of one label: {quoted([*labels])}")
+            raise InputError(f"two {option(role)} columns are of one label: {quoted([*labels])}")
         for name in labels:
             if names.count(name) != 1:
                 raise columns.missing(name, role, names)
@@ -240,9 +248,10 @@ def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]
     lacking = {role: sorted(every.difference(wide[role].values())) for role in roles}
     single = {*chain(*lacking.values())}
     if single and columns.one_sided == "error":
-        absent = ", and ".join(f"no {role} column for {quoted(some, 300)}" for role, some in lacking.items() if some)
+        some = [(option(role), quoted(labels, 300)) for role, labels in lacking.items() if labels]
+        absent = ", and ".join(f"no {role} column for {labels}" for role, labels in some)
         advice = "as by patterns such as 'true_*' and 'pred_*', whose star stands for the label"
         if single < every:
-            advice = "or give unknown='ignore' to drop these"
+            advice = f"or give {option('unknown', 'ignore')} to drop these"
         raise InputError(f"there is {absent}; name the columns alike, {advice}")
     return {role: {name: label for name, label in side.items() if label not in single} for role, side in wide.items()}

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar, Unpack, overload
 
-from streameval.errors import DependencyError, InputError, StreamevalError, silent, warn
+from streameval.errors import DependencyError, InputError, StreamevalError, option, silent, warn
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.schema.keywords import explained
 from streameval.schema.text import check_number, quoted
@@ -24,8 +24,8 @@ _REASONS = 3
 def warn_of_same(columns: Columns) -> None:
     """Warn where the truths and the predictions are in one column."""
     if role := next((role for role in ("predicted", "scores") if getattr(columns, role) == columns.actual), ""):
-        same = f"actual and {role} both name {quoted(columns.actual)}, so that every prediction is right"
-        warn(f"{same}; name the column of the predictions")
+        same = f"{option('actual')} and {option(role)} both name {quoted(columns.actual)}"
+        warn(f"{same}, so that every prediction is right; name the column of the predictions")
 
 
 class Counting:
@@ -173,9 +173,10 @@ def with_truth(job: Job, truth: object, join: str | None) -> Job:
     if truth is None and join is None:
         return job
     if truth is None or join is None:
-        raise InputError("truth and join go together; give both")
+        raise InputError(f"{option('truth')} and {option('join')} go together; give both")
     if job.columns.example is not None:
-        raise InputError("a table with a row for each label cannot be joined; leave example and label, or truth out")
+        leave = f"leave {option('example')} and {option('label')}, or {option('truth')} out"
+        raise InputError(f"a table with a row for each label cannot be joined; {leave}")
     from streameval.tabular.joining import Joined  # imported late, since pyarrow is optional
 
     return replace(job, columns=Joined.of(job.columns, truth, join))

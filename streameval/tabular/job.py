@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, TypedDict, Unpack
 
-from streameval.errors import InputError, MergeError
+from streameval.errors import InputError, MergeError, option
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator, MetricLike
 from streameval.evaluation.metric import Metric
 from streameval.schema.config import Null, Rows, Threshold, Unknown
@@ -120,7 +120,7 @@ class Job:
             state = Sliced(state, by=by)
         if columns.scores is not None and not state.reads_scores:
             unused = f"scores={columns.scores!r} names a column of scores, but nothing requires scores"
-            raise InputError(f"{unused}; set threshold=0.5, or give metrics of rankings or curves")
+            raise InputError(f"{unused}; set {option('threshold', 0.5)}, or give metrics of rankings or curves")
         return cls(state.to_bytes(), columns)
 
     def fresh(self) -> State:

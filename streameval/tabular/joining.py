@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from streameval.errors import InputError, warn
+from streameval.errors import InputError, option, warn
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.arrow import rows_of, table_of
 from streameval.tabular.cells import is_string, numbers_of
@@ -54,7 +54,7 @@ class Joined(Columns):
     def of(cls, columns: Columns, truth: object, key: str) -> Joined:
         """``columns`` of which ``actual`` and ``mask`` are in the table ``truth``."""
         if not isinstance(key, str):
-            raise InputError(f"join must be the name of a column, not {quoted(key)}")
+            raise InputError(f"{option('join')} must be the name of a column, not {quoted(key)}")
         options: dict[str, Any] = {"null": columns.null, "sep": columns.sep}
         options |= {"optional": (*columns.by, *filter(None, [columns.weight])), "by": (key,)}
         if wrong := next((name for name in columns.names if name.endswith(SUFFIX)), ""):

@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any
 
-from streameval.errors import InputError, naming
+from streameval.errors import InputError, naming, option
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.columns import SEPARATORS, Columns
@@ -146,7 +146,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
         if columns.sep is None:
             number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
             sep = next((one for one in "|" + SEPARATORS if one in string), ",")
-            advice = f"split strings with sep={sep!r} or another separator, or give lists"
+            advice = f"split strings with {option('sep', sep)} or another separator, or give lists"
             raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
         from streameval.tabular.cells import list_of
 

@@ -24,13 +24,12 @@ from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, inner_join
 from streameval.tabular.rows import Block, blocks_of
-from streameval.tabular.text import read_text, sized
+from streameval.tabular.text import STDIN, read_text, sized
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _VALUES = 2**21  # of all columns together in a batch of a Parquet file
 _UNCODED = 2**12  # rows of a batch where strings are not read as codes, so that nobody knows how long they get
-STDIN = "standard input"
 _STREAM = b"\xff\xff\xff\xff"
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
 _NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text

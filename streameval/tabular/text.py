@@ -26,6 +26,7 @@ from streameval.tabular.rows import Block, EmptyError, RowError
 from streameval.wire.envelope import MAGIC
 
 BLOCK = 2**22  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
+STDIN = "standard input"
 SEP = "|"
 _LONGEST = 2**26
 _PART = 2**21  # bytes that Arrow parses at a time
@@ -41,9 +42,9 @@ _WHOLE = (
 _REFUSED = {
     **dict.fromkeys((b"PAR1", b"ARRO", b"\xff\xff\xff\xff"), _WHOLE),
     MAGIC: "a saved state; read it with streameval.load, or in a shell with streameval show",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; give zstdcat {0} | streameval evaluate - ..., or the file that it holds",
-    b"BZh": "compressed by bzip2; give bzcat {0} | streameval evaluate - ..., or the file that it holds",
-    b"\xfd7zX": "compressed by xz; give xzcat {0} | streameval evaluate - ..., or the file that it holds",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; give zstdcat{0} | streameval evaluate - ..., or the file that it holds",
+    b"BZh": "compressed by bzip2; give bzcat{0} | streameval evaluate - ..., or the file that it holds",
+    b"\xfd7zX": "compressed by xz; give xzcat{0} | streameval evaluate - ..., or the file that it holds",
     b"PK\x03\x04": "an Excel file or an archive; save the table as CSV",
     b"\xd0\xcf\x11\xe0": "an Excel file; save the table as CSV",
     b"\xff\xfe": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
@@ -80,7 +81,7 @@ def read_text(
         raise EmptyError(f"{name} is empty")
     for magic, kind in _REFUSED.items():
         if start.startswith(magic):
-            raise InputError(f"{name} is {kind.format(name)}")
+            raise InputError(f"{name} is {kind.format(f' {name}' * (name != STDIN))}")
     if b"\0" in start:
         raise InputError(f"{name} is binary, and neither Parquet nor Arrow; save the table as CSV or Parquet")
     first = start.removeprefix(_MARK).lstrip()[:1]

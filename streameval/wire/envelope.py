@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
-from streameval.errors import FormatError, InputError, StreamevalError
+from streameval.errors import FormatError, InputError, StreamevalError, wording
 from streameval.schema.text import quoted
 from streameval.wire.fields import NewerFormatError, Source, varint
 
@@ -60,9 +60,9 @@ def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
 
 def check_start(start: bytes, size: int) -> None:
     """Raise `FormatError` unless bytes, so many in all, start as ours do."""
-    if not start.startswith(MAGIC):
+    if not start.startswith(MAGIC):  # of which the command says no more than that
         why = f"these {size} bytes are not a streameval state; they start with {start[:6]!r}"
-        raise FormatError(why if size else "this is empty, and not a streameval state")
+        raise FormatError(wording(why if size else "this is empty, and not a streameval state", ""))
 
 
 def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:

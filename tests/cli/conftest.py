@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,12 @@ class Ran:
 
 
 Run = Callable[..., Ran]
+
+_PYTHON = re.compile(
+    r"construct with|update_many|\bnp\.|\.astype|tolist|(float|int|str)\(|(?<!: )\by_(true|pred|score)\b|"
+    r"\b(actual|example|join|keep|labels?|mask|nan|null|predicted|rows|scores|sep|threshold|truth|unknown)="
+)
+"""Words of the other interface, which no message of the command has."""
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +47,7 @@ def run(tmp_path, monkeypatch, capsys) -> Run:
         message = capsys.readouterr()
         assert "Traceback" not in message.err
         assert "\x1b" not in message.out + message.err  # no colours where there is no terminal
+        assert not _PYTHON.search(re.sub(r"'[^']*'|; columns in .*", "", message.err))  # but for data
         return Ran(code, message.out, message.err)
 
     return command

@@ -173,10 +173,8 @@ def test_a_warning_speaks_of_options(run, tmp_path):
     Path("l.csv").write_text("label,y,p\n" + "a,0,1\nb,1,1\n" * 20)
     ran = run("evaluate", "l.csv", "-a", "y", "-p", "p")
     assert ran.err.startswith("warning: every list in --actual and --predicted has one member, and all are 0 or 1; ")
-    ways = (
-        "for a row for each label give --example and --label, for indicators --rows indicator, for labels --rows labels"
-    )
-    assert ran.err.endswith(f"{ways}\n")
+    ways = "--rows indicator, for labels --rows labels, for a row for each label --example and --label"
+    assert ran.err.endswith(f"for indicators give {ways}\n")
     Path("s.csv").write_text("y,s\n" + "0,0.25\n1,.75\n" * 10)
     ran = run("evaluate", "s.csv", "-a", "y", "-p", "s")
     assert ran.err.endswith("'.75'; for scores give --scores, not --predicted, and --threshold 0.5\n")

@@ -156,7 +156,7 @@ def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
         except se.StreamevalError as error:
             if not form.refused:
                 yield f"{name} refuses: {error}"
-            elif not re.search(form.refused, str(error)):
+            elif not re.search(form.refused, str(error)) or " --" in str(error):  # an option of the command
                 yield f"{name} does not say {form.refused}: {error}"
             else:
                 yield from dead_ends(str(error), partial(form.batch, rows), name, partial(called, verb), meant)
