@@ -18,6 +18,7 @@ import pytest
 
 import streameval as se
 from streameval.evaluation.kinds import KINDS
+from streameval.kernel import backend
 from tests.support.each import with_each
 from tests.support.effort import cases
 
@@ -114,6 +115,27 @@ def test_an_example_is_counted_right_or_not_at_all_whichever_python_object_finds
             else:
                 allocator.remove_mem_hooks()
                 assert one.to_bytes() == right.to_bytes()
+
+
+def test_marks_of_columns_are_freed_where_no_memory_is_left_for_mentions():
+    allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
+    size, width = Path("/proc/self/statm"), 2**21
+    if se.kernel.BACKEND != "compiled" or not size.exists():
+        pytest.skip("looks at how much memory a process has mapped, with the compiled kernel")
+    weights = backend.curves.Weights(0, 1)
+    lists = np.array([0, 1]), np.array([0])
+    scored = None, 0, lists, np.array([0.5]), lists, None
+    refused, before = 0, int(size.read_text().split()[0])
+    for request in [*range(1, 40)] * 3:
+        allocator.set_nomemory(request, request + 1)
+        try:
+            weights.count(scored, [1], width)
+        except MemoryError:
+            refused += 1
+        finally:
+            allocator.remove_mem_hooks()
+    assert refused > 3
+    assert int(size.read_text().split()[0]) - before < 2 * 8 * width // 4096  # the heap may hold one on
 
 
 def run(kind: str, library: str, rounds: int) -> None:

@@ -25,9 +25,9 @@ cdef inline bytearray read_examples(se_examples* examples, Py_ssize_t width, sco
     examples.listed = scored[0] is None
     if examples.listed:
         read_lists(&examples.lists, width, scored)
-        if examples.mark == NULL:
-            examples.mark, examples.turn = <int64_t*>cleared(width, sizeof(int64_t)), 1
         examples.count, room = examples.lists.rows, room_of(&examples.lists)
+        if examples.mark == NULL:  # last, as they are not freed where this fails
+            examples.mark, examples.turn = <int64_t*>cleared(width, sizeof(int64_t)), 1
     else:
         read_rows(&examples.rows, width, scored)
         examples.count = examples.rows.rows

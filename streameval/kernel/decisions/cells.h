@@ -97,19 +97,20 @@ SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, const double *b
     return finite ? 1 : 2;
 }
 
-/* The slots of a row of bytes, and what its key is made of; how many there are. */
+/* The slots of a row of bytes, and its key; how many there are. */
 SE_INLINE ptrdiff_t se_slots(
-    const uint8_t *t, const uint8_t *p, ptrdiff_t columns, ptrdiff_t fixed, int64_t *slot, uint64_t *totals) {
+    const uint8_t *t, const uint8_t *p, ptrdiff_t columns, ptrdiff_t fixed, int64_t *slot, uint64_t *key) {
     ptrdiff_t slots = 0;
-    totals[0] = totals[1] = totals[2] = 0;
+    uint64_t true_ = 0, pred = 0, both = 0;
     for (ptrdiff_t column = 0; column < columns; column++) {
         const int outcome = t[column] + 2 * p[column];
         slot[slots] = 5 * column + outcome;
         slots += outcome || column >= fixed;
-        totals[0] += t[column];
-        totals[1] += p[column];
-        totals[2] += outcome == 3;
+        true_ += t[column];
+        pred += p[column];
+        both += outcome == 3;
     }
+    key[0] = true_ | pred << 32, key[1] = both;
     return slots;
 }
 

@@ -1,7 +1,6 @@
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t
 
-from streameval.kernel.commit.compiled cimport Root
 from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.decisions.counting cimport Counting
 from streameval.kernel.part cimport DONE, commit, se_follower, se_part
@@ -35,7 +34,6 @@ cdef struct Scored:
 
 
 cdef class Counts(Counting):
-    cdef Root root
     # Of the weight sums of the same examples: while one has a value, each example needs its weight.
     cdef public tuple weights
     # Of the tables that count the same examples, with scores.
@@ -49,20 +47,15 @@ cdef class Counts(Counting):
     cdef bint weighted(self) noexcept
     cdef object take(self, Counts other, int64_t most)
     cdef object refused(self, int64_t examples, int64_t most)
-    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions) except -1
-    cdef Py_ssize_t read_scored(
-        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
+    cdef Py_ssize_t read_example(
+        self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary
     ) except -2
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1
-    cdef Py_ssize_t read_rows(
-        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
-    ) except -2
     cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1
     cdef object with_weights(self, list parts, list added)
     cdef object prepare_placed(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored
     )
-    cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1
     cdef bytearray place_examples(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t examples, int32_t* lengths, se_sums* keys
     )

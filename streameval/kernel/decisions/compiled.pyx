@@ -9,14 +9,15 @@ from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
-from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from streameval.kernel.commit.compiled cimport Cell, Guard
-from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores, se_slots
+from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores
 from streameval.kernel.decisions.counting cimport (
     BIT_COLUMNS, MANY, Change, se_add_example, se_add_rows, se_take_back, sums_of_slots,
 )
+from streameval.kernel.decisions.placing cimport FEW_ROWS
 from streameval.kernel.lists cimport read_score
 from streameval.kernel.memory cimport check_memory, cleared
 from streameval.kernel.part cimport (
@@ -37,8 +38,8 @@ cnp.import_array()
 set_seed()
 
 cdef object FLOAT64 = np.float64
-# Up to so many rows and cells are counted straight into what is held: they are one block, which is checked first.
-cdef Py_ssize_t FEW_ROWS = 64, FEW_CELLS = 16384
+# Up to so many cells of few rows are counted straight into what is held: they are one block, which is checked first.
+cdef Py_ssize_t FEW_CELLS = 16384
 
 
 cdef void commit_scored(void* data) noexcept:
@@ -63,13 +64,7 @@ cdef class Counts(Counting):
     """See `streameval.kernel.decisions.numpy.Counts`."""
 
     def __cinit__(self, root, Py_ssize_t width):
-        self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
         self.most, self.weights = COUNT_MAX, ()
-
-    cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
-        if not fixed and (self.root.guard.notes is None or self.root.guard.notes.cell.value.width != width):
-            return False  # for the reader to note
-        return Counting.in_order(self, columns, fixed, width)
 
     # -- one example --------------------------------------------------------------------------------------------------
 
@@ -101,60 +96,34 @@ cdef class Counts(Counting):
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0, int dimensions=1
     ):
         cdef double factor
-        cdef int code = -1
+        cdef int code = OTHER
         if not is_weight(weight, &factor) or not self.root.guard.start():
             return OTHER
         try:
-            if factor != 1.0 or self.weighted():
-                code = OTHER if dimensions > 1 else commit_all(
-                    self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight)
-                )
-            elif not self.following:
-                code = self.count_one(columns, fixed, y_true, y_pred, threshold, sign)
-            else:
-                code = self.count_scored(columns, fixed, y_true, y_pred, threshold, sign, dimensions)
+            if factor == 1.0 and not self.weighted():
+                code = count_placed(self, columns, fixed, y_true, y_pred, threshold, sign, dimensions)
+            elif dimensions == 1:
+                code = commit_all(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight))
+            return code
         finally:
-            self.root.guard.stop(code == 0)
-        return code
+            self.root.guard.stop(code == DONE)
 
-    cdef int count_scored(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions) except -1:
-        """Count a mapping or a few rows of scores here and in the tables that follow, or take one back: in all or in none."""
-        cdef se_rows binary
-        cdef se_score_rows rows
-        cdef se_part part[FOLLOWERS]
-        cdef uint64_t totals[3]
-        cdef Py_ssize_t slots
-        cdef int at, prepared = 0
-        rows.fixed, rows.mask = fixed, NULL
-        slots = self.read_scored(columns, y_true, y_pred, threshold, dimensions, &rows, &binary, totals)
-        try:
-            if slots < 0 or not self.follow(&rows, sign, False, part, &prepared):
-                return OTHER
-            if rows.rows > 1:
-                self.count_rows(&binary, NULL, fixed, self.counted.cell)
-            elif sign < 0:
-                if not se_take_back(&self.counted, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2]):
-                    return REFUSED
-            else:
-                check_memory(se_sums_reserve(&self.counted.rows, 1))
-                se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
-            for at in range(prepared):
-                se_commit(&part[at])
-            return 0
-        finally:
-            for at in range(prepared):
-                se_release(&part[at])
-
-    cdef Py_ssize_t read_scored(
-        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
+    cdef Py_ssize_t read_example(
+        self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary
     ) except -2:
-        """Read a mapping or a few rows; how many slots the first has, -1 if they are not handled."""
-        cdef Py_ssize_t slots
-        if dimensions == 1 and PyDict_CheckExact(y_pred):
-            slots = self.read_mapping(columns, y_true, y_pred, threshold, rows, totals)
-        else:
-            slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary, totals)
-        return -1 if slots < 0 or rows.rows > self.most - self.counted.examples else slots
+        """Place an example, or read one or a few rows with scores; how many slots the first has, or a code below 0."""
+        cdef Py_ssize_t slots = -OTHER
+        rows.mask, rows.rows, rows.width = NULL, 1, 0
+        if not self.following:
+            self.begin(columns, threshold)
+            slots = self.placed(columns, rows.fixed, y_true, y_pred)
+        elif dimensions == 1 and PyDict_CheckExact(y_pred):
+            slots = self.read_mapping(columns, y_true, y_pred, threshold, rows)
+        elif cnp.PyArray_CheckExact(y_pred) and cnp.PyArray_SIZE(y_pred) <= FEW_CELLS:
+            slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary)
+        if slots >= 0 and sign > 0 and rows.rows > self.most - self.counted.examples:
+            return -FULL if self.most == COUNT_MAX else -OTHER
+        return slots
 
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
         """Prepare rows in the tables that follow, behind so many parts; False if they are not handled."""
@@ -166,50 +135,6 @@ cdef class Counts(Counting):
                 return False
             prepared[0] += 1
         return True
-
-    cdef Py_ssize_t read_rows(
-        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary, uint64_t* totals
-    ) except -2:
-        """Read a few rows; how many slots the first has, -1 if they are not handled."""
-        cdef se_cells true, pred
-        cdef Py_ssize_t cells, fixed = rows.fixed
-        y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
-        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, dimensions, &true, &pred):
-            return -1
-        rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
-        cells = rows.rows * rows.width
-        if rows.rows > FEW_ROWS or cells > FEW_CELLS:
-            return -1
-        self.make_block(rows.width, cells)
-        binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
-        binary.pred = binary.true_ + cells
-        rows.columns, rows.scores, rows.true_ = self.block, self.block + self.block_width, binary.true_
-        if not self.read_cells(
-            &true, &pred, rows.rows, rows.width, <uint8_t*>binary.true_, <uint8_t*>binary.pred, <void*>rows.scores
-        ):
-            return -1
-        rows.ranked, rows.limit, rows.single, rows.sorted = NULL, rows.width, pred.kind == SE_FLOAT, True
-        binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
-        binary.rows, binary.columns = rows.rows, rows.width
-        binary.true_stride = binary.pred_stride = rows.width
-        return se_slots(binary.true_, binary.pred, rows.width, fixed, self.touched, totals)
-
-    cdef int count_one(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign) except -1:
-        cdef Py_ssize_t slots
-        cdef uint64_t totals[3]
-        cdef int done
-        self.begin(columns, threshold)
-        slots = self.placed(columns, fixed, y_true, y_pred, totals)
-        if slots < 0:
-            return OTHER
-        if sign > 0 and self.counted.examples >= self.most:
-            return FULL if self.most == COUNT_MAX else OTHER
-        if sign < 0:
-            done = se_take_back(&self.counted, self.touched, slots, fixed, totals[0] | totals[1] << 32, totals[2])
-            return 0 if done else REFUSED
-        check_memory(se_sums_reserve(&self.counted.rows, 1))
-        se_add_example(&self.counted, self.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
-        return 0
 
     def count_examples(self, dict columns, Py_ssize_t fixed, y_true, y_pred, object threshold):
         cdef se_sums keys
@@ -240,7 +165,6 @@ cdef class Counts(Counting):
         """The slots of examples as int32, how many each has unless NULL, and their row keys; None for other forms."""
         cdef Py_ssize_t position, at, slots, used = 0
         cdef int32_t* slot
-        cdef uint64_t totals[3]
         cdef PyObject* true
         cdef PyObject* pred
         cdef bytearray held = bytearray()
@@ -249,7 +173,7 @@ cdef class Counts(Counting):
         self.begin(columns, threshold)
         for position in range(examples):
             true, pred = PySequence_Fast_GET_ITEM(y_true, position), PySequence_Fast_GET_ITEM(y_pred, position)
-            slots = self.placed(columns, fixed, <object>true, <object>pred, totals)
+            slots = self.placed(columns, fixed, <object>true, <object>pred)
             if slots < 0:
                 return None
             PyByteArray_Resize(held, (used + slots) * sizeof(int32_t))
@@ -260,7 +184,7 @@ cdef class Counts(Counting):
                 lengths[position] = <int32_t>slots
             used += slots
             check_memory(se_sums_reserve(keys, 1))
-            se_sums_add(keys, totals[0] | totals[1] << 32, totals[2], 1)
+            se_sums_add(keys, self.key[0], self.key[1], 1)
         return held
 
     cdef void add_examples(self, bytearray slots, const se_sums* keys, Py_ssize_t examples) noexcept:
@@ -319,31 +243,21 @@ cdef class Counts(Counting):
     ):
         """A part that counts the example but not its weight, or a code; how many slots it has, and its scores if it has any."""
         cdef Scored* data
+        cdef se_score_rows rows
         cdef se_rows binary
-        cdef uint64_t totals[3]
-        if sign > 0 and self.counted.examples >= self.most:
-            return OTHER
-        if not self.following:
-            self.begin(columns, threshold)
-            slots[0] = self.placed(columns, fixed, y_true, y_pred, totals)
-            return OTHER if slots[0] < 0 else self.prepared(
-                None, self.touched, slots[0], fixed, totals[0] | totals[1] << 32, totals[2], sign, False
-            )
-        data = <Scored*>cleared(1, sizeof(Scored))
-        part = se_part_new(commit_scored, data, release_scored, self)
-        data.rows.fixed, scored[0] = fixed, data
-        slots[0] = self.read_scored(columns, y_true, y_pred, threshold, 1, &data.rows, &binary, totals)
+        rows.fixed = fixed
+        slots[0] = self.read_example(columns, y_true, y_pred, threshold, sign, 1, &rows, &binary)
         if slots[0] < 0:
-            return OTHER
+            return -slots[0]
+        counted = self.prepared(None, self.touched, slots[0], fixed, self.key[0], self.key[1], sign, False)
+        if type(counted) is int or not self.following:
+            return counted
+        data = <Scored*>cleared(1, sizeof(Scored))
+        Py_INCREF(counted)
+        data.counted, data.rows, scored[0] = <PyObject*>counted, rows, data
         # The block goes with the part, as whatever is read before the commit would stand in it.
         data.block, self.block, self.block_width, self.block_cells = self.block, NULL, 0, 0
-        counted = self.prepared(
-            None, self.touched, slots[0], fixed, totals[0] | totals[1] << 32, totals[2], sign, False
-        )
-        if type(counted) is int:
-            return counted
-        Py_INCREF(counted)
-        data.counted = <PyObject*>counted
+        part = se_part_new(commit_scored, data, release_scored, self)
         return part if self.follow(&data.rows, sign, False, data.part, &data.prepared) else OTHER
 
     def count_arrays(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, mask=None):
@@ -438,6 +352,38 @@ cdef class Counts(Counting):
         if examples > most - self.counted.examples:
             return FULL if most == COUNT_MAX else OTHER
         return None
+
+
+cdef int count_placed(
+    Counts self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions
+) except -1:
+    """Count an example, or a few rows of scores, here and in the tables that follow, or take one back: in all or in none."""
+    cdef se_rows binary
+    cdef se_score_rows rows
+    cdef se_part part[FOLLOWERS]
+    cdef Py_ssize_t slots
+    cdef int at, prepared = 0
+    rows.fixed = fixed
+    slots = self.read_example(columns, y_true, y_pred, threshold, sign, dimensions, &rows, &binary)
+    if slots < 0:
+        return -slots
+    try:
+        if self.following and not self.follow(&rows, sign, False, part, &prepared):
+            return OTHER
+        if rows.rows > 1:
+            self.count_rows(&binary, NULL, fixed, self.counted.cell)
+        elif sign < 0:
+            if not se_take_back(&self.counted, self.touched, slots, fixed, self.key[0], self.key[1]):
+                return REFUSED
+        else:
+            check_memory(se_sums_reserve(&self.counted.rows, 1))
+            se_add_example(&self.counted, self.touched, slots, self.key[0], self.key[1], 1)
+        for at in range(prepared):
+            se_commit(&part[at])
+        return DONE
+    finally:
+        for at in range(prepared):
+            se_release(&part[at])
 
 
 cdef bint is_weight(weight, double* factor) except -1:

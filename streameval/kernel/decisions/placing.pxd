@@ -1,8 +1,13 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from streameval.kernel.decisions.cells cimport se_cells
+from streameval.kernel.commit.compiled cimport Root
+from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.scores cimport se_score_rows
+
+
+cdef enum:
+    FEW_ROWS = 64  # that are counted straight into what is held, at most
 
 
 cdef struct Known:
@@ -11,12 +16,14 @@ cdef struct Known:
 
 
 cdef class Placing:
+    cdef Root root
     cdef Py_ssize_t width, size, bounded  # columns that there is room for, that have labels, and thresholds
     # What the example at hand says of each column: 8 * turn + bits (4: it has a score), so that it needs no clearing.
     cdef int64_t* mark
     cdef int64_t turn
-    # The columns of the example at hand, and then its slots; behind the marks.
+    # The columns of the example at hand, and then its slots, behind the marks; and its row key.
     cdef int64_t* touched
+    cdef uint64_t key[2]
     # Its rows.
     cdef uint8_t* bytes
     # How many columns, from the first on, are known to be those of the labels 0, 1, 2 ...
@@ -35,27 +42,19 @@ cdef class Placing:
     cdef Py_ssize_t block_width, block_cells
 
     cpdef reserve(self, Py_ssize_t width)
-    cdef void forget(self) noexcept
     cdef int take_bounds(self, dict columns, object threshold) except -1
     cdef int begin(self, dict columns, object threshold) except -1
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
-    cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2
-    cdef bint borrow_scores(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions, se_cells* true, se_cells* pred
-    ) except -1
-    cdef bint read_cells(
-        self, se_cells* true, se_cells* pred, Py_ssize_t rows, Py_ssize_t width, uint8_t* bits, uint8_t* predicted,
-        void* scores,
-    ) noexcept
+    cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred) except -2
+    cdef tuple row_key(self)
     cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
-    cdef tuple row_of_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
-    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
-    cdef Py_ssize_t read_mapping(
-        self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows, uint64_t* totals
+    cdef Py_ssize_t read_rows(
+        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary
     ) except -2
+    cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
+    cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows) except -2
     cdef bint read_held(
         self, const int32_t* slot, Py_ssize_t slots, const int32_t* columns, const void* scores, Py_ssize_t scored,
         se_score_rows* rows,
     ) except -1
     cdef void end_row(self, Py_ssize_t scored, Py_ssize_t noted, Py_ssize_t room, se_score_rows* rows) noexcept
-    cdef slots_of(self, Py_ssize_t count)

@@ -14,8 +14,9 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from streameval.kernel.commit.compiled cimport Root
 from streameval.kernel.decisions.cells cimport (
-    SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_slots,
+    SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_plain_narrow_cells, se_reaching, se_rows, se_slots,
 )
 from streameval.kernel.lists cimport read_score
 from streameval.kernel.memory cimport check_memory, cleared
@@ -54,18 +55,12 @@ cdef class Placing:
 
     def __cinit__(self, root, Py_ssize_t width):
         self.width = max(width, 8)
+        self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
 
     def __dealloc__(self):
-        self.forget()
+        forget(self)
         free(self.mark)
         free(self.block)
-
-    cdef void forget(self) noexcept:
-        cdef size_t at
-        for at in range(self.last + 1 if self.known != NULL else 0):
-            Py_XDECREF(self.known[at].label)
-        free(self.known)
-        self.known = NULL
 
     cpdef reserve(self, Py_ssize_t width):
         """Make room for columns; what is counted stays the same."""
@@ -74,7 +69,7 @@ cdef class Placing:
             free(self.mark)
             self.mark = NULL
             if self.last < KNOWN - 1:
-                self.forget()
+                forget(self)
 
     cdef int take_bounds(self, dict columns, object threshold) except -1:
         """Which columns can be read, and from which score on each of them is predicted."""
@@ -109,7 +104,8 @@ cdef class Placing:
         cdef Py_ssize_t column
         if fixed or not width:
             return fixed == width and 0 < width <= self.bounded
-        if width != len(columns):
+        notes = self.root.guard.notes
+        if width != len(columns) or notes is None or notes.cell.value.width != width:  # for the reader to note
             return False
         for column in range(self.numbers, width):  # a label keeps its column
             if columns.get(column) != column:
@@ -117,72 +113,35 @@ cdef class Placing:
         self.numbers = width
         return width <= self.bounded
 
-    cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, uint64_t* totals) except -2:
+    cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred) except -2:
         """Place the cells of an example in ``touched``; how many there are, or -1 if the fast path does not handle it."""
         cdef Py_ssize_t count = 0, slots = -1
-        totals[0] = totals[1] = totals[2] = 0
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
-            slots = in_step(self, columns, fixed, y_true, y_pred, totals)
+            slots = in_step(self, columns, fixed, y_true, y_pred)
             if slots >= 0:
                 return slots
         elif cnp.PyArray_CheckExact(y_true) and cnp.PyArray_CheckExact(y_pred):
             count = row(self, columns, fixed, y_true, False, self.bytes)
             if not count or row(self, columns, fixed, y_pred, self.scored, self.bytes + count) != count:
                 return -1
-            return se_slots(self.bytes, self.bytes + count, count, fixed, self.touched, totals)
+            return se_slots(self.bytes, self.bytes + count, count, fixed, self.touched, self.key)
         self.turn += 1
         if not (side(self, columns, fixed, y_true, 1, &count) and side(self, columns, fixed, y_pred, 2, &count)):
             return -1
-        return outcomes_of(self, count, fixed, totals)
+        return outcomes_of(self, count, fixed)
+
+    cdef tuple row_key(self):
+        return self.key[0] & 0xFFFFFFFF, self.key[0] >> 32, self.key[1], 0
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
-        cdef Py_ssize_t count
-        cdef uint64_t totals[3]
+        cdef cnp.npy_intp size
         self.begin(columns, threshold)
-        count = self.placed(columns, fixed, y_true, y_pred, totals)
-        if count < 0:
+        size = self.placed(columns, fixed, y_true, y_pred)
+        if size < 0:
             return None
-        return self.slots_of(count), (totals[0], totals[1], totals[2], 0)
-
-    cdef slots_of(self, Py_ssize_t count):
-        """What stands in ``touched``, as an array."""
-        cdef cnp.npy_intp size = count
         slots = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT64, 0)
-        memcpy(cnp.PyArray_DATA(slots), self.touched, count * sizeof(int64_t))
-        return slots
-
-    cdef bint borrow_scores(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions, se_cells* true, se_cells* pred
-    ) except -1:
-        """Point to truths and scores of all labels; False if the fast path does not handle these arrays."""
-        if not (borrow_cells(y_true, dimensions, true) and borrow_cells(y_pred, dimensions, pred)):
-            return False
-        if not cnp.PyArray_SAMESHAPE(y_true, y_pred) or not cnp.PyArray_IS_C_CONTIGUOUS(y_pred):
-            return False
-        self.begin(columns, threshold)
-        if pred.kind not in (SE_FLOAT, SE_DOUBLE) or not cnp.PyArray_DIM(y_true, 0):
-            return False
-        return self.in_order(columns, fixed, cnp.PyArray_DIM(y_true, dimensions - 1))
-
-    cdef bint read_cells(
-        self, se_cells* true, se_cells* pred, Py_ssize_t rows, Py_ssize_t width, uint8_t* bits, uint8_t* predicted,
-        void* scores,
-    ) noexcept:
-        """Read what was pointed to; False if a truth is not 0 or 1, or a score is not finite."""
-        cdef Py_ssize_t row
-        cdef int finite = 1
-        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
-        memcpy(scores, pred.at, rows * width * (4 if pred.kind == SE_FLOAT else 8))
-        pred.at = <const char*>scores
-        if se_plain_narrow_cells(true, 0, rows, width, bits) > 1:
-            return False
-        if not self.by:
-            rows, width = 1, rows * width
-        for row in range(rows):
-            finite |= se_reaching(pred, width, self.bounds, self.by, predicted + row * width)
-            pred.at += width * (4 if pred.kind == SE_FLOAT else 8)
-        pred.at = <const char*>scores
-        return finite == 1
+        memcpy(cnp.PyArray_DATA(slots), self.touched, size * sizeof(int64_t))
+        return slots, self.row_key()
 
     cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         """The truths as a row like that of the scores, where they name labels; None if the fast path does not handle them."""
@@ -201,22 +160,43 @@ cdef class Placing:
             to[self.touched[at]] = self.mark[self.touched[at]] & 1
         return bits
 
-    cdef tuple row_of_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
-        """Truths, predictions and scores of one row of all labels, or None."""
+    cdef Py_ssize_t read_rows(
+        self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary
+    ) except -2:
+        """Read one or a few rows of all labels into ``block``; how many slots the first has, or -1 if the fast path does not
+        handle them."""
         cdef se_cells true, pred
-        cdef cnp.npy_intp shape[2]
-        y_true = self.row_of_truths(columns, fixed, y_true, y_pred, threshold)
-        if not self.borrow_scores(columns, fixed, y_true, y_pred, threshold, 1, &true, &pred):
-            return None
-        shape[0], shape[1] = 1, cnp.PyArray_DIM(y_true, 0)
-        bits, predicted = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
-        scores = cnp.PyArray_EMPTY(2, shape, cnp.PyArray_TYPE(y_pred), 0)
-        if not self.read_cells(
-            &true, &pred, 1, shape[1], <uint8_t*>cnp.PyArray_DATA(bits), <uint8_t*>cnp.PyArray_DATA(predicted),
-            cnp.PyArray_DATA(scores),
-        ):
-            return None
-        return bits, predicted, scores
+        cdef Py_ssize_t row, width, cells, size
+        y_true = self.row_of_truths(columns, rows.fixed, y_true, y_pred, threshold)
+        if not (borrow_cells(y_true, dimensions, &true) and borrow_cells(y_pred, dimensions, &pred)):
+            return -1
+        if not cnp.PyArray_SAMESHAPE(y_true, y_pred) or not cnp.PyArray_IS_C_CONTIGUOUS(y_pred):
+            return -1
+        self.begin(columns, threshold)
+        rows.rows, rows.width = cnp.PyArray_DIM(y_true, 0) if dimensions == 2 else 1, cnp.PyArray_DIM(y_true, dimensions - 1)
+        cells, size = rows.rows * rows.width, cnp.PyArray_ITEMSIZE(y_pred)
+        if pred.kind not in (SE_FLOAT, SE_DOUBLE) or not cells or rows.rows > FEW_ROWS:
+            return -1
+        if not self.in_order(columns, rows.fixed, rows.width):
+            return -1
+        self.make_block(rows.width, cells)
+        rows.columns, rows.scores = self.block, self.block + self.block_width
+        rows.true_ = binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
+        rows.ranked, rows.limit, rows.single, rows.sorted = NULL, rows.width, pred.kind == SE_FLOAT, True
+        binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
+        binary.pred, binary.rows, binary.columns = binary.true_ + cells, rows.rows, rows.width
+        binary.true_stride = binary.pred_stride = rows.width
+        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+        memcpy(<void*>rows.scores, pred.at, cells * size)
+        pred.at = <const char*>rows.scores
+        if se_plain_narrow_cells(&true, 0, rows.rows, rows.width, <uint8_t*>binary.true_) > 1:
+            return -1
+        width = rows.width if self.by else cells
+        for row in range(cells // width):
+            if se_reaching(&pred, width, self.bounds, self.by, <uint8_t*>binary.pred + row * width) > 1:
+                return -1
+            pred.at += width * size
+        return se_slots(binary.true_, binary.pred, rows.width, rows.fixed, self.touched, self.key)
 
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1:
         """Room for so many columns and cells, with the columns in it."""
@@ -233,9 +213,7 @@ cdef class Placing:
             self.block[column] = column
         return 0
 
-    cdef Py_ssize_t read_mapping(
-        self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows, uint64_t* totals
-    ) except -2:
+    cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows) except -2:
         """Make a row of the labels that have a score, and of other true ones, in ``block``; how many slots the example has,
         or -1 if the fast path does not handle it."""
         cdef PyObject* key
@@ -247,7 +225,7 @@ cdef class Placing:
         if not side(self, columns, rows.fixed, y_true, 1, &count):
             return -1
         truths, room = count, count + PyDict_Size(y_pred)
-        self.make_block(0, 2 * room)
+        self.make_block(0, 2 * room + 1)
         column = self.block + self.block_width
         score = <double*>(column + room)
         while PyDict_Next(y_pred, &position, &key, &value):
@@ -258,7 +236,7 @@ cdef class Placing:
             width += 1
         rows.single = rows.sorted = False
         self.end_row(width, truths, room, rows)
-        return outcomes_of(self, count, rows.fixed, totals)
+        return outcomes_of(self, count, rows.fixed)
 
     cdef bint read_held(
         self, const int32_t* slot, Py_ssize_t slots, const int32_t* columns, const void* scores, Py_ssize_t scored,
@@ -302,46 +280,59 @@ cdef class Placing:
         rows.rows, rows.width, rows.limit = 1, width, self.size
 
     def place_scores(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
-        cdef se_score_rows row
-        cdef Py_ssize_t position, count, slots, true = 0, ranked
-        cdef uint64_t totals[3]
+        cdef se_score_rows rows
+        cdef se_rows binary
+        cdef cnp.npy_intp shape[2]
+        cdef cnp.npy_intp size
+        cdef bint is_row = not PyDict_CheckExact(y_pred)
         cdef int64_t turn
-        if not PyDict_CheckExact(y_pred):
-            rows = self.row_of_scores(columns, fixed, y_true, y_pred, threshold)
-            if rows is None:
-                return None
-            self.begin(columns, threshold)  # again, since a finaliser may have made labels
-            slots = se_slots(
-                <uint8_t*>cnp.PyArray_DATA(rows[0]), <uint8_t*>cnp.PyArray_DATA(rows[1]), cnp.PyArray_DIM(rows[0], 1),
-                fixed, self.touched, totals)
-            return self.slots_of(slots), (totals[0], totals[1], totals[2], 0), *rows
-        row.fixed = fixed
-        slots = self.read_mapping(columns, y_true, y_pred, threshold, &row, totals)
-        if slots < 0:
+        cdef int64_t* to
+        cdef Py_ssize_t at
+        rows.fixed = fixed
+        if is_row:
+            size = self.read_rows(columns, y_true, y_pred, threshold, 1, &rows, &binary)
+        else:
+            size = self.read_mapping(columns, y_true, y_pred, threshold, &rows)
+        if size < 0:
             return None
-        turn, ranked = self.turn, PyDict_Size(y_pred)
-        count = 4 + ranked
-        scores = np.empty(ranked, np.float64)
-        # The four lists stand in one array, since to make one takes longer than to fill it.
-        block = np.empty(count + 2 * slots, np.int64)
-        cdef double[::1] to = scores
-        cdef int64_t[::1] cell = block
+        turn, key, shape[0], shape[1] = self.turn, self.row_key(), 1, len(y_pred)
+        slots = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT64, 0)
+        scores = cnp.PyArray_EMPTY(1 + is_row, shape + 1 - is_row, cnp.NPY_FLOAT if rows.single else cnp.NPY_DOUBLE, 0)
+        if is_row:
+            true, ranked = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
+        else:
+            true, ranked = one_list(key[0]), one_list(shape[1])
         if self.turn != turn or self.mark == NULL:  # a finaliser has used what is placed here
             return None
-        if ranked:
-            memcpy(&cell[4], row.columns, ranked * sizeof(int64_t))
-            memcpy(&to[0], row.scores, ranked * sizeof(double))
-        for position in range(slots):
-            if self.touched[position] % 5 & 1:
-                cell[count + true] = self.touched[position] // 5
-                true += 1
-        cell[0], cell[1], cell[2], cell[3] = 0, true, 0, ranked
-        if slots:
-            memcpy(&cell[count + true], self.touched, slots * sizeof(int64_t))
-        return (
-            block[count + true:count + true + slots], (totals[0], totals[1], totals[2], 0),
-            Lists(block[:2], block[count:count + true]), Lists(block[2:4], block[4:count]), scores,
-        )
+        memcpy(cnp.PyArray_DATA(slots), self.touched, size * sizeof(int64_t))
+        memcpy(cnp.PyArray_DATA(scores), rows.scores, shape[1] * cnp.PyArray_ITEMSIZE(scores))
+        if is_row:
+            memcpy(cnp.PyArray_DATA(true), binary.true_, shape[1])
+            memcpy(cnp.PyArray_DATA(ranked), binary.pred, shape[1])
+        else:
+            memcpy(cnp.PyArray_DATA(ranked.places), rows.columns, shape[1] * sizeof(int64_t))
+            to = <int64_t*>cnp.PyArray_DATA(true.places)
+            for at in range(rows.width):
+                if rows.true_[at]:
+                    to[0] = rows.columns[at]
+                    to += 1
+        return slots, key, true, ranked, scores
+
+
+cdef object one_list(cnp.npy_intp count):
+    """A list of columns, which are still to be written."""
+    cdef cnp.npy_intp bounds = 2
+    offsets, places = cnp.PyArray_ZEROS(1, &bounds, cnp.NPY_INT64, 0), cnp.PyArray_EMPTY(1, &count, cnp.NPY_INT64, 0)
+    (<int64_t*>cnp.PyArray_DATA(offsets))[1] = count
+    return Lists(offsets, places)
+
+
+cdef void forget(Placing self) noexcept:
+    cdef size_t at
+    for at in range(self.last + 1 if self.known != NULL else 0):
+        Py_XDECREF(self.known[at].label)
+    free(self.known)
+    self.known = NULL
 
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
@@ -407,13 +398,14 @@ cdef inline bint noted(Placing self, dict columns, PyObject* label, int64_t bit,
     return column >= 0
 
 
-cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred, uint64_t* totals) except -2:
+cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred) except -2:
     """Read two mappings whose keys are the same objects in the same order; how many slots, or -1 if they are not."""
     cdef PyObject* key
     cdef PyObject* other
     cdef PyObject* actual
     cdef PyObject* guess
     cdef Py_ssize_t at = 0, place = 0, slots = 0, column
+    cdef uint64_t outer = 0, inner = 0
     cdef int true, pred
     if PyDict_Size(y_true) != PyDict_Size(y_pred) or PyDict_Size(y_true) > self.width:
         return -1
@@ -429,9 +421,9 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
         if true or pred or column >= fixed:
             self.touched[slots] = 5 * column + true + 2 * pred
             slots += 1
-        totals[0] += true
-        totals[1] += pred
-        totals[2] += true & pred
+        outer += true | <uint64_t>pred << 32
+        inner += true & pred
+    self.key[0], self.key[1] = outer, inner
     return slots
 
 
@@ -508,18 +500,17 @@ cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argumen
     return width
 
 
-cdef Py_ssize_t outcomes_of(Placing self, Py_ssize_t count, Py_ssize_t fixed, uint64_t* totals) noexcept nogil:
+cdef Py_ssize_t outcomes_of(Placing self, Py_ssize_t count, Py_ssize_t fixed) noexcept nogil:
     """Make slots of the columns in ``touched``; how many there are."""
     cdef Py_ssize_t position, column, slots = 0
-    cdef int64_t bits
-    totals[0] = totals[1] = totals[2] = 0
+    cdef uint64_t bits, outer = 0, inner = 0
     for position in range(count):
         column = self.touched[position]
         bits = self.mark[column] & 3
         if bits or column >= fixed:
             self.touched[slots] = 5 * column + bits
             slots += 1
-        totals[0] += bits & 1
-        totals[1] += bits >> 1
-        totals[2] += bits == 3
+        outer += bits & 1 | bits >> 1 << 32
+        inner += bits == 3
+    self.key[0], self.key[1] = outer, inner
     return slots

@@ -5,7 +5,7 @@ Here is what counts examples of common forms and slides in one call; `streameval
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.object cimport PyObject
-from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX, INT64_MIN, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
@@ -89,23 +89,18 @@ cdef class Tape(Storing):
         cdef se_rows binary
         cdef se_score_rows row
         cdef se_part part[FOLLOWERS * (FEW + 1)]
-        cdef uint64_t totals[3]
         cdef const uint8_t* true
         cdef Py_ssize_t slots, scored
         cdef int at, prepared = 0
         row.fixed, row.mask = fixed, NULL
         try:
-            if not counts.following:
-                counts.begin(columns, threshold)
-                row.rows, slots = 1, counts.placed(columns, fixed, y_true, y_pred, totals)
-                if slots < 0 or counts.counted.examples >= counts.most:
-                    return OTHER
-            elif oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared, None):
+            if counts.following and (
+                oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared, None)
+            ):
                 return OTHER
-            else:
-                slots = counts.read_scored(columns, y_true, y_pred, threshold, dimensions, &row, &binary, totals)
-                if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
-                    return OTHER
+            slots = counts.read_example(columns, y_true, y_pred, threshold, 1, dimensions, &row, &binary)
+            if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
+                return OTHER
             describe(&one, slots if row.rows == 1 else row.rows * row.width, 1.0, 0)
             for at in range(SLOT):
                 one.count[at] = row.rows
@@ -118,11 +113,11 @@ cdef class Tape(Storing):
                 counts.count_rows(&binary, NULL, fixed, counts.counted.cell)
             else:
                 check_memory(se_sums_reserve(&counts.counted.rows, 1))
-                se_add_example(&counts.counted, counts.touched, slots, totals[0] | totals[1] << 32, totals[2], 1)
+                se_add_example(&counts.counted, counts.touched, slots, counts.key[0], counts.key[1], 1)
             for at in range(row.rows):
                 if row.rows > 1:
                     true = binary.true_ + at * row.width
-                    slots = se_slots(true, true + row.rows * row.width, row.width, fixed, counts.touched, totals)
+                    slots = se_slots(true, true + row.rows * row.width, row.width, fixed, counts.touched, counts.key)
                 self.append_placed(counts, slots, stamps[at] if self.timed else 0)
                 if counts.following:
                     self.append_scores(&row, at, scored)
