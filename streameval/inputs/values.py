@@ -132,7 +132,7 @@ PIPELINES: dict[Any, str] = {
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
     if label in PIPELINES and value[0] in "'\"[" and argument.role == PRED:
-        advice = PIPELINES[label].format(value)
+        advice = wording(PIPELINES[label].format(value), "for scores write an object label: number")
     known = "" if label is None else f" for label {quoted(label)}"
     return InputError(f"{argument.place} is {value}{known}; {advice}")
 

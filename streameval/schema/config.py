@@ -166,8 +166,7 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         names = tuple(normalise(python_value(label)) for label in labels)
     except LabelError as error:
         wrong, _, way = str(error).rpartition("; ")  # what it says of examples helps nobody who declares labels
-        way = "give one list of labels" if way.startswith("for lists") else way.partition(", or ")[0]
-        raise LabelError(f"{option('labels')}: {wrong}; {way}") from None
+        raise LabelError(f"{option('labels')}: {wrong}; {way.partition(', or ')[0]}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
     if len(set(keys_of(names))) < len(names):

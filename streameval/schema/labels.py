@@ -49,7 +49,7 @@ def normalise(label: object) -> Label:
         raise LabelError(f"{must} the float {quoted(label)}; {wording(f'{way} give a numpy array', shell)}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"{must} {wording(quoted(label), 'null')}; leave it out")
-    way = wording("for lists of many examples use update_many", "give one list of labels")
+    way = "give one list of labels" + wording(", or for many examples use update_many", "")
     way = way if isinstance(label, list) else "decode it" if isinstance(label, bytes) else "convert it"
     raise LabelError(f"{must} {type(label).__name__} ({quoted(label)}); {way}")
 

@@ -308,6 +308,7 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": {"a": -100}, "p": ["a"]}, "", "where -100 is masked write null"),
     ({"y": {"a": 7}, "p": ["a"]}, "", "where integers are counts write 0 and 1; leave out columns that"),
     ({"y": {"a": "1"}, "p": ["a"]}, "", "truth is 0 or 1, or null where masked: write it without quotes"),
+    ({"y": ["a"], "s": {"label": "a", "score": 1}}, "-s s -t .5", "'a' for label 'label'; for scores write an object"),
     ({"y": ["a"], "s": {"a": "0.9"}}, "-s s", "scores are numbers: write it without quotes"),
     ({"y": ["a", None], "p": ["a"]}, "", "column 'y': a label must be a string or an integer, not null; leave it out"),
     ({"y": ["a", ["b"]], "p": ["a"]}, "", "a string or an integer, not list (['b']); give one list of labels\n"),
