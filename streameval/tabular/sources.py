@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +25,7 @@ from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, inner_join
 from streameval.tabular.rows import Block, blocks_of
-from streameval.tabular.text import STDIN, read_text, sized
+from streameval.tabular.text import STDIN, Keys, read_text, sized
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -180,20 +181,16 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
         for file in _within(place):
             by_format.setdefault(_format(file), []).append(str(file))
         for text in by_format.pop("stream", ()):
-            keys = dict(folder.split("=", 1) for folder in Path(text).parts[:-1] if "=" in folder)
-            blocks.append(_opened(text, columns, size, keys))
+            blocks.append(_opened(text, columns, size, _keys_of(text)))
         for name, files in by_format.items():
             import pyarrow.dataset as ds  # imported late, since it imports pandas
-            from pyarrow.fs import LocalFileSystem
 
             with _intact(files[0]):
-                options = ds.FileSystemFactoryOptions()
-                options.partitioning_factory = ds.HivePartitioning.discover()  # folders may say columns: region=eu
                 kind = ds.ParquetFileFormat() if name == "parquet" else ds.IpcFileFormat()
-                factory = ds.FileSystemDatasetFactory(LocalFileSystem(), files, kind, options)
-                own, inferred = factory.inspect_schemas()
-                more = pa.schema([field for field in inferred if field.name not in own.names])
-                dataset = ds.dataset(files, format=kind, partitioning=ds.HivePartitioning(more))
+                own = ds.dataset(files[:1], format=kind).schema.names
+                # As strings, whatever the other files are: their types must not depend on these.
+                keys = {key: pa.string() for file in files for key in _keys_of(file) if key not in own}
+                dataset = ds.dataset(files, format=kind, partitioning=ds.HivePartitioning(pa.schema(keys)))
             schemas.append((dataset.schema, files[0]))
             blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]
     if not schemas:
@@ -201,6 +198,12 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
     whole, first = schemas[0]
     schema = pa.schema([whole.field(name) for name in columns.check_names(whole.names)])
     return Opened(chain.from_iterable(blocks), schema, first)
+
+
+def _keys_of(file: str) -> Keys:
+    """What folders say of the columns of a file in them, such as ``region=eu``, as Spark and Arrow write it."""
+    pairs = (folder.split("=", 1) for folder in Path(file).parts[:-1] if "=" in folder)
+    return {name: None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value) for name, value in pairs}
 
 
 @contextmanager
@@ -222,12 +225,12 @@ def _scanned(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterato
         yield from _blocks(batches, fragment.path, per_row)
 
 
-def _opened(file: str, columns: Columns, size: int, keys: dict[str, str]) -> Iterator[Block]:
+def _opened(file: str, columns: Columns, size: int, keys: Keys) -> Iterator[Block]:
     with Path(file).open("rb") as stream:
         yield from _stream(stream, file, columns, size, keys)
 
 
-def _stream(stream: Any, name: str, columns: Columns, size: int, keys: dict[str, str]) -> Iterator[Block]:
+def _stream(stream: Any, name: str, columns: Columns, size: int, keys: Keys) -> Iterator[Block]:
     """The rows of a file of text, or of an Arrow stream."""
     if stream.peek(16)[:4] != _STREAM:
         yield from read_text(stream, name, columns, keys)
@@ -318,11 +321,11 @@ def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
         with _intact(fragment.path):
             own = fragment.physical_schema
         # What no file holds comes from the names of folders, such as region=eu.
-        parted = f"({fragment.partition_expression}"
+        parted = _keys_of(fragment.path)
         for name in columns.check_names(dict.fromkeys([*own.names, *whole.names])):
             if name not in names:
                 raise InputError(f"{fragment.path} has a column {name!r}, which other files do not have")
-            if name not in own.names and f"({name} ==" not in parted:
+            if name not in own.names and name not in parted:
                 raise InputError(f"{fragment.path} has no column {name!r}{suggestion(name, own.names)}")
         fields = [own.field(name) if name in own.names else whole.field(name) for name in names]
         scans.append((fragment, pa.schema(fields)))

@@ -53,6 +53,7 @@ _REFUSED = {
     b"\x80": "a pickle; save the table as CSV or Parquet",
 }  # fmt: skip
 
+Keys: TypeAlias = Mapping[str, str | None]  # the columns that folders say of a file, such as region=eu
 _Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # of a block, the line of each, and how many bytes they take
 
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
@@ -63,9 +64,7 @@ _NO_JSON = ((b"\\", b"\\ud"), (b"\\", b"\\uD"), (b"N", b"NaN"), (b"I", b"Inf"))
 _CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
 
 
-def read_text(
-    stream: Any, name: str, columns: Columns, keys: Mapping[str, str], suffix: str | None = None
-) -> Iterator[Block]:
+def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str | None = None) -> Iterator[Block]:
     """The rows of a file, with columns ``keys`` where it has none so named; by default its name tells the format."""
     suffix = PurePath(name).suffix.lower() if suffix is None else suffix
     start = stream.peek(16)
@@ -110,12 +109,12 @@ def sized(stream: Any, blocks: Iterator[Block]) -> Iterator[Block]:
         before = now
 
 
-def _with_keys(rows: Any, keys: Mapping[str, str]) -> Any:
+def _with_keys(rows: Any, keys: Keys) -> Any:
     if isinstance(rows, list):
         return [row if isinstance(row, RowError) else {**keys, **row} for row in rows] if keys else rows
     for key, value in keys.items():
         if key not in rows.column_names:
-            rows = rows.append_column(key, pa.repeat(pa.scalar(value), len(rows)))
+            rows = rows.append_column(key, pa.repeat(pa.scalar(value, pa.string()), len(rows)))
     return rows
 
 
@@ -288,7 +287,7 @@ class _Json:
 # -- CSV --------------------------------------------------------------------------------------------------------------
 
 
-def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Mapping[str, str]) -> Iterator[_Rows]:
+def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Keys) -> Iterator[_Rows]:
     parser = _Csv(columns, delimiter)
     for first, data, size in _lines(stream, name, lambda data: data.count(b'"') % 2 == 0):
         if first == 1:
@@ -327,7 +326,7 @@ class _Csv:
             if cells:
                 yield before, cells
 
-    def read_header(self, data: bytes, name: str, keys: Mapping[str, str]) -> None:
+    def read_header(self, data: bytes, name: str, keys: Keys) -> None:
         """Find the columns in the first row; with another delimiter, or without spaces, if they are found so."""
         wrong = dict[int, str]()  # by how many columns there are
         for delimiter in dict.fromkeys((self.delimiter, *",;\t|")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -165,6 +166,28 @@ def test_folders_may_name_the_slices(tmp_path: Path):
     for source in (root, [*root.glob("region=*/*/*")]):
         assert evaluated(source, by="region") == evaluated(value, by="region")
         assert [part.where for part in evaluated(source, by="year").slices()] == [{"year": 2026}]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "jsonl"])
+def test_names_of_folders_are_strings_whatever_the_others_are(kind: str, tmp_path: Path):
+    value = table()
+    names = {"us": "us", "1": "1", "01": "01", "a%2Fb": "a/b", "__HIVE_DEFAULT_PARTITION__": None}
+    for name in names:
+        (tmp_path / f"part={name}").mkdir()
+        path, rows = tmp_path / f"part={name}" / f"x.{kind}", value.select(["actual", "predicted"])
+        if kind == "csv":
+            lines = ("|".join(row["actual"]) + "," + "|".join(row["predicted"]) for row in rows.to_pylist())
+            path.write_text("\n".join(["actual,predicted", *lines]))
+        elif kind == "jsonl":
+            path.write_text("\n".join(map(json.dumps, rows.to_pylist())))
+        elif kind == "arrow":
+            feather.write_feather(rows, path)
+        else:
+            written(rows, path)
+    for source in (tmp_path, f"{tmp_path}/*", [*tmp_path.glob("*/*")][::-1]):
+        read = evaluated(source, by="part")
+        assert {part.where["part"] for part in read.slices()} == {*names.values()}
+        assert all(part.evaluator == expected(value) for part in read.slices())
 
 
 @pytest.mark.parametrize(
