@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
 from streameval.delivery.shards import MOST
-from streameval.errors import FormatError, InputError, StreamevalError, public
+from streameval.errors import InputError, StreamevalError, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
@@ -28,7 +28,7 @@ from streameval.progressive.trace import Trace
 from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, decoding, opened, sealed, sized
-from streameval.wire.fields import varint
+from streameval.wire.fields import require, varint
 from streameval.wire.files import check_writable, naming_file, path_text, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
@@ -84,8 +84,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
             position = source.varint()
             state = source.raw(source.varint())
             source.end()
-            if position > MOST:
-                raise FormatError("a position beyond 63 bits")
+            require(position <= MOST)
         result = cls.__new__(cls)  # which need not copy the state
         object.__setattr__(result, "evaluator", read_state(state, *_MORE))
         object.__setattr__(result, "position", position)

@@ -20,7 +20,7 @@ from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import Label, PerLabel, ascending, in_order, normalise
 from streameval.schema.text import number_of, printable, quoted, suggestion
 from streameval.wire.envelope import LEDGER, decoding, opened, sealed
-from streameval.wire.fields import Sink, varint
+from streameval.wire.fields import Sink, require, varint
 
 
 @public
@@ -292,10 +292,8 @@ class Ledger(Mergeable, Generic[StateT]):
             sums = [take_sum(source) for _ in range(source.count())]
             source.end()
             names = [shard for shards, _ in sums for shard in shards]
-            if len(set(names)) != len(names) or not ascending([next(iter(shards)) for shards, _ in sums]):
-                raise FormatError("shards are repeated or not in order")
-            if sums and not template:
-                raise FormatError("shards of no configuration")
+            require(len(set(names)) == len(names), ascending([next(iter(shards)) for shards, _ in sums]))
+            require(template or not sums)
         try:
             result = cls(cast("StateT", read_state(template))) if template else cls()
             result._total = None if result._template is None else result._template.copy()

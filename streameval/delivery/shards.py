@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from streameval.errors import ConflictError, FormatError, InputError
+from streameval.errors import ConflictError, InputError
 from streameval.schema.labels import Label, ascending, normalise
 from streameval.schema.text import number_of, quoted
-from streameval.wire.fields import Source
+from streameval.wire.fields import Source, require
 
 MOST = 2**63 - 1  # the largest epoch, sequence and position
 _DIGEST = 16
@@ -58,11 +58,9 @@ def take_sum(source: Source) -> SavedSum:
     many = source.count()
     for _ in range(many):
         name, version = source.label(), Version(source.varint(), source.varint())
-        if max(version) > MOST:
-            raise FormatError("an epoch or a sequence beyond 63 bits")
+        require(max(version) <= MOST)
         shards[name] = Shard(version, source.raw(_DIGEST) if many > 1 else b"")
-    if not many or len(shards) < many or not ascending(list(shards)):
-        raise FormatError("a state of no shards, or of shards that are repeated or not in order")
+    require(many > 0, len(shards) == many, ascending(list(shards)))
     state = source.raw(source.varint())
     if many == 1:
         shards[name] = Shard(version, digest(state))

@@ -20,7 +20,6 @@ from streameval.schema.labels import LabelIndex, keys_of
 from streameval.schema.text import quoted
 from streameval.states.decisions import DecisionContent
 from streameval.states.state_set import StateSet
-from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
 from streameval.wire.fields import Cached, NewerFormatError, Option, Sink, Source, choice, require
@@ -186,8 +185,7 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
     config = Config.checked(**values[""], options=tuple(kind.options(**values[kind.name]) for kind in kinds))
     sink = Sink()
     put_head(sink, config, metrics)
-    if b"".join(sink.pieces()) != source.since(start):
-        raise FormatError(NEVER_WRITTEN)
+    require(b"".join(sink.pieces()) == source.since(start))
     return config, metrics
 
 

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
-from streameval.errors import FormatError, InputError, MergeError
+from streameval.errors import InputError, MergeError
 from streameval.evaluation.counting import Accumulator
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import guards_of
@@ -22,9 +22,8 @@ from streameval.windows.base import Window
 from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
-from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import METRIC, decoding, holder_of, opened, sealed
-from streameval.wire.fields import Sink, Source, varint
+from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, put_value, take_value
 
 AnyState: TypeAlias = Evaluator | Metric | Sliced[Any] | Window[Any]
@@ -160,8 +159,7 @@ class Holder(Saveable):
             result = cls._over({name: read_state(state, *cls._taken) for name, state in named}, parameters)
             result._take(source)
             source.end()
-            if result.to_bytes() != bytes(data):
-                raise FormatError(NEVER_WRITTEN)
+            require(result.to_bytes() == bytes(data))
         return result
 
     def __eq__(self, other: object) -> bool:

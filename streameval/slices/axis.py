@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError
+from streameval.errors import InputError
 from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import A, built_like, unlimited
 from streameval.evaluation.encoding import put_part, take_part
@@ -221,9 +221,7 @@ def take_slices(source: Source, fresh: AxisSlices[Any], guard: commit.Guard) -> 
         key = tuple([(type(value), value) for value in (take_value(source, LABEL) for _ in range(width))])
         slices[key] = built_like(empty, take_part(source, core_of(empty).config), guard)
     *keys, _ = slices
-    fits = all(slices[key].examples for key in keys) and len(keys) <= axis.max_slices
-    fits = fits and all(in_order(before) < in_order(after) for before, after in pairwise(keys))
-    fits = fits and (len(keys) == axis.max_slices or not slices[REST].examples)
-    if not fits or len(keys) != count:
-        raise FormatError("the slices are not those that their values make")
+    require(len(keys) == count <= axis.max_slices, *(slices[key].examples > 0 for key in keys))
+    require(*(in_order(before) < in_order(after) for before, after in pairwise(keys)))
+    require(count == axis.max_slices or not slices[REST].examples)
     return AxisSlices(axis, slices)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
 
 import numpy as np
 
-from streameval.errors import CounterOverflowError, FormatError, InputError, MergeError, RevertError, public
+from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError, public
 from streameval.evaluation.core import Reading, core_of
 from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
@@ -31,9 +31,8 @@ from streameval.slices.gathering import Coded, coded, counted, read_at_once
 from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, where_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.state_set import StateSet
-from streameval.wire.blocks import NEVER_WRITTEN
 from streameval.wire.envelope import SLICED, decoding, opened, sealed
-from streameval.wire.fields import Sink
+from streameval.wire.fields import Sink, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -489,17 +488,13 @@ class Sliced(Mergeable, Generic[A]):
         with decoding():
             empty = take_template(source)
             result = cls(empty, **take_axes(source))
-            if b"".join(result._head().pieces()) != source.since(start):
-                raise FormatError(NEVER_WRITTEN)
+            require(b"".join(result._head().pieces()) == source.since(start))
             slices = tuple(take_slices(source, fresh, result._guard) for fresh in result._slices)
             result._cell = commit.Root().cell(slices)
             source.end()
             first, *further = result._slices
-            if first.examples() > COUNT_MAX:
-                raise FormatError("the slices have more examples together than can be counted")
             whole = first.total(empty) if further else None
-            if any(group.total(empty) != whole for group in further):
-                raise FormatError("the slices by different names are not of the same examples")
+            require(first.examples() <= COUNT_MAX, all(group.total(empty) == whole for group in further))
         return result
 
     @reads

@@ -417,8 +417,7 @@ class State(ABC, Generic[K]):
 
     def scale_weights(self, numerator: int, scale: int) -> None:
         """Let every example weigh ``numerator / 2**scale`` as much, exactly. Only for copies that nobody has seen."""
-        if self.examples:
-            self.root.commit(self.weights.prepare(self._weights_at(0).times(numerator, scale)))
+        self.root.commit(self.weights.prepare(self._weights_at(0).times(numerator, scale)))
 
 
 def refusal() -> RevertError:

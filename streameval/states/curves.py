@@ -151,11 +151,10 @@ class Curves(State[Never]):
         return self.weights.prepare(None if self.canonical_scale() is None else self.weights.cell.value.compacted())
 
     def scale_weights(self, numerator: int, scale: int) -> None:
-        if self.examples:
-            table = self._sums
-            finest = common_scale(table.scale + scale)
-            factor = numerator << finest - table.scale - scale
-            self.root.commit(self.weights.prepare(table.shaped(finest, words_needed(table.whole * factor), factor)))
+        table = self._sums
+        finest = common_scale(table.scale + scale)
+        factor = numerator << finest - table.scale - scale
+        self.root.commit(self.weights.prepare(table.shaped(finest, words_needed(table.whole * factor), factor)))
 
     @property
     def bins(self) -> Any:

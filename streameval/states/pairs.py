@@ -313,8 +313,6 @@ def _bounds_of(ends: IntArray, size: int) -> list[int]:
 
 def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> bool:
     """Whether no pair occurs more often than its labels do; pairs are sorted, and cells are as of decisions."""
-    if not len(pairs):
-        return True
     kind, row, column = pairs[:, :3].T
     starts = np.flatnonzero(np.append(True, (np.diff(pairs[:, :3], axis=0) != 0).any(axis=1)))
     _, fn, fp, tp, _ = cells.T.astype(times.dtype)

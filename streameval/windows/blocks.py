@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError, RevertError
+from streameval.errors import InputError, MergeError, RevertError
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
@@ -356,18 +356,15 @@ class Blocks(Window[A]):
         started = newest != ALWAYS
         state = WindowState(newest if started else None, blocks, aware, latest)
         self._cell = commit.Root().cell(state)
-        fits = all(newest - self._history <= index <= newest and block.examples for index, block in blocks.items())
-        fits = fits and self._seen(ALWAYS, latest) == latest
-        fits = fits and (aware is None) == (kind != 0 or not started)
-        fits = fits and (started or (self.timed and not blocks and latest == ALWAYS))
+        require(*(newest - self._history <= index <= newest and block.examples for index, block in blocks.items()))
+        require(self._seen(ALWAYS, latest) == latest, (aware is None) == (kind != 0 or not started))
+        require(started or (self.timed and not blocks and latest == ALWAYS))
         if not self.timed:
             past = {index: block.examples for index, block in blocks.items() if index < newest}
-            fits = fits and len(past) == min(self._history, newest) and self._state is state
-            fits = fits and all(index >= 0 and examples == period for index, examples in past.items())
+            require(len(past) == min(self._history, newest), self._state is state)
+            require(*(index >= 0 and examples == period for index, examples in past.items()))
         elif started:
             self._edges(newest)
-        if not fits:
-            raise FormatError("the windows contradict each other")
 
 
 # In bytes, where windows start, and the zone of that (2: none). Windows that start elsewhere can so be written one day;

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, public
+from streameval.errors import InputError, public
 from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import A, built_like, unlimited
 from streameval.kernel.types import FloatArray
@@ -21,7 +21,7 @@ from streameval.states.state_set import StateSet
 from streameval.windows.blocks import Blocks, WindowState
 from streameval.windows.times import Clock, clock_of, whole
 from streameval.wire.envelope import FADING
-from streameval.wire.fields import Source
+from streameval.wire.fields import Source, require
 
 _KEEP = 64
 _STEPS, _BITS = 256, 160
@@ -130,8 +130,7 @@ class Fading(Blocks[A]):
         super()._take(source, *numbers)
         state = self._state
         begun = self._clock.timed and state.newest is not None
-        if self._history != _KEEP or (begun and self._now(state)[0] != state.newest):
-            raise FormatError("the window contradicts itself")
+        require(self._history == _KEEP, not begun or self._now(state)[0] == state.newest)
 
 
 # ``2**x`` the same on every machine: a table entry times a polynomial, so no library is asked. The relative error is

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError, MergeError, public
+from streameval.errors import InputError, MergeError, public
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
@@ -273,8 +273,7 @@ class Rolling(_Recent[A]):
         (size,) = numbers
         self._clock, self._size, self._aware = Clock(whole(size, "size")), size, None
         recording = self._taken(source)
-        if recording.size > size:
-            raise FormatError(f"more examples than a window of {size} holds")
+        require(recording.size <= size)
         self._adopt(recording)
 
 
@@ -361,9 +360,8 @@ class TimeRolling(_Recent[A]):
             self._clock.value(self._clock.exact(latest), self._aware)  # which is refused where it is no time
         limit = self._limit(latest)
         every = map(stamps_of, recording.blocks())
-        fits = all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every)  # none before the first time
-        if not fits or (self._aware is None) != (kind == 1 or latest == ALWAYS):
-            raise FormatError("the times contradict each other")
+        require(all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every))  # none before the first time
+        require((self._aware is None) == (kind == 1 or latest == ALWAYS))
         self._adopt(recording, latest)
 
 

@@ -8,7 +8,6 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from streameval.errors import FormatError
 from streameval.kernel import backend
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, IntArray, Integers
@@ -176,5 +175,4 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
     sums.add([whole, *chain.from_iterable(sides)], [content.examples, *chain.from_iterable(counted)])
     require(sums.holds())
     require(all(n or not s for row, pair in zip(counted, sides, strict=True) for n, s in zip(row, pair, strict=True)))
-    if any(sum(pair) + of_bins > whole for pair, of_bins in zip(sides, totals.tolist(), strict=True)):
-        raise FormatError("a label that weighs more than all examples")
+    require(all(sum(pair) + of_bins <= whole for pair, of_bins in zip(sides, totals.tolist(), strict=True)))

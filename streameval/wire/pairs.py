@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import FormatError
 from streameval.kernel.pairs import pairing
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.labels import Label
@@ -68,8 +67,7 @@ def _columns_of_sets(blocks: Iterable[SetBlock]) -> Iterator[tuple[IntArray, ...
 
 def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
     """What `put_pairs` wrote, of a state with these options and labels; read again whenever it is asked for."""
-    if labels != decisions.labels:
-        raise FormatError("label pairs without labels that the decisions have")
+    require(labels == decisions.labels)
     chosen, examples = options.parts, decisions.examples
     kinds = {kind: _Kind(source, kind) for name in chosen for kind in _KINDS[name]}
     written = _Sets(source) if "labelsets" in chosen else None
@@ -152,8 +150,6 @@ def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
 
 # -- whether some stream can leave it ---------------------------------------------------------------------------------
 
-_CONTRADICTION = "the label pairs contradict the decisions or each other"
-
 
 def _check_pairs(
     blocks: Iterable[PairBlock],
@@ -175,7 +171,7 @@ def _check_pairs(
             (row == column) | (num == 1),
         ]  # fmt: skip
         keys = np.concatenate([keys[-1:], block])  # with what the last of those before came to
-        fits = all(bool(check.all()) for check in checks) and ascending_rows(keys)
+        require(*checks, ascending_rows(keys))
         same = np.cumsum((np.diff(keys[::-1, 1:3], axis=0) != 0).any(axis=1)) == 0  # as the last pair
         sums: list[Any] = [times if safe else times.astype(object)]
         if cells[1] is not None:
@@ -183,10 +179,8 @@ def _check_pairs(
             sums.append(np.array(weights, object))
         for which, part in enumerate(sums):
             part = np.concatenate([np.array([before[which]], part.dtype), part])[-len(keys) :]
-            fits = fits and pairs_fit(keys, part, cells[which], whole[which])  # type: ignore[arg-type]
+            require(pairs_fit(keys, part, cells[which], whole[which]))  # type: ignore[arg-type]
             before[which] = int(part[-1] + part[:-1][same[::-1]].sum())
-        if not fits:
-            raise FormatError(_CONTRADICTION)
 
 
 def _check_sets(
@@ -196,10 +190,9 @@ def _check_sets(
     width, before = len(cells[0]), list[tuple[int, ...]]()
     by_label, totals = [[0] * width, [0] * width], [0, 0]
     for sets, times, weights in blocks:
-        fits = all(one < other for one, other in pairwise([*before, *sets])) and all(times)
-        fits = fits and all(a < b for true in sets for a, b in pairwise(true))
-        if not fits or not all(true[0] >= 0 and true[-1] < width for true in sets if true):
-            raise FormatError(_CONTRADICTION)
+        require(all(one < other for one, other in pairwise([*before, *sets])), all(times))
+        require(all(a < b for true in sets for a, b in pairwise(true)))
+        require(all(true[0] >= 0 and true[-1] < width for true in sets if true))
         before = sets[-1:]
         if cells[1] is not None:
             form.add(weights, times)
@@ -210,6 +203,4 @@ def _check_sets(
                     of_label[column] += count
     for which, held in enumerate(cells):
         if held is not None:
-            fits = by_label[which] == [fn + tp for _, fn, _, tp, _ in held.tolist()]
-            if not fits or totals[which] != whole[which]:
-                raise FormatError(_CONTRADICTION)
+            require(by_label[which] == [fn + tp for _, fn, _, tp, _ in held.tolist()], totals[which] == whole[which])

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import FormatError
 from streameval.kernel.types import Flags, IntArray, Integers
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
@@ -91,8 +90,7 @@ def take_rankings(
 
     tables = tuple(Table(keys, sums, tuple if scale is None else weights_of(sums).tolist) for keys, sums in plain)
     content = RankingContent(examples, labels, fixed, scale, options, mentions, tables, gain_scale)
-    if not is_possible(content):
-        raise FormatError("the rankings contradict each other")
+    require(is_possible(content))
     return content
 
 

@@ -159,13 +159,11 @@ def _bytes_of(value: object) -> bytes:
 
 def _labels_in_order(source: Source) -> tuple[Label, ...]:
     labels = source.labels()
-    if not ascending(labels):
-        raise FormatError(_DISORDER)
+    require(ascending(labels))
     return tuple(labels)
 
 
 _LABELS = Cached(_labels_in_order)
-_DISORDER = "labels are repeated or not in order"
 
 
 def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
@@ -174,6 +172,5 @@ def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...
     if not grown:
         return declared
     labels = (*declared, *grown) if declared else grown
-    if declared and len(set(keys_of(labels))) != len(labels):
-        raise FormatError(_DISORDER)
+    require(not declared or len(set(keys_of(labels))) == len(labels))
     return labels

@@ -669,7 +669,7 @@ def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPat
         written.append(sliced.to_bytes())
         sliced.update(["a"], ["a"], where={"r": 3})
     for data in written:
-        with pytest.raises(se.FormatError, match="not those that their values make"):
+        with pytest.raises(se.FormatError, match="the counts contradict each other"):
             se.Sliced.from_bytes(data)
 
 
