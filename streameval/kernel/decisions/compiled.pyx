@@ -121,8 +121,9 @@ cdef class Counts(Counting):
             slots = self.read_mapping(columns, y_true, y_pred, threshold, rows)
         elif cnp.PyArray_CheckExact(y_pred) and cnp.PyArray_SIZE(y_pred) <= FEW_CELLS:
             slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary)
-        if slots >= 0 and sign > 0 and rows.rows > self.most - self.counted.examples:
-            return -FULL if self.most == COUNT_MAX else -OTHER
+        # A revert of scores is left to the reader, too, as it may be time to look at what was counted.
+        if slots >= 0 and (sign > 0 or self.following) and rows.rows > self.most - self.counted.examples:
+            return -FULL if sign > 0 and self.most == COUNT_MAX else -OTHER
         return slots
 
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
