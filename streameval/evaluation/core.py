@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from streameval.errors import InputError, LabelError
-from streameval.evaluation.guarding import Declined
 from streameval.evaluation.kinds import KINDS, states_of
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
@@ -123,15 +122,15 @@ class Core:
         forms = [] if reader is None else reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
 
-    def prepare_plain(self, y_true: object, y_pred: object, weight: Weight, sign: int = 1) -> list[Part]:
-        """Prepare an example straight from what the user passed, or raise `Declined`."""
-        labels = self.labels
+    def prepare_plain(self, y_true: object, y_pred: object, weight: Weight, sign: int = 1) -> list[Part] | None:
+        """Prepare an example straight from what the user passed; None if it is of no common form."""
+        labels, prepare = self.labels, self.table.prepare_plain
         if not self.fast_path:
-            raise Declined
-        prepared = self.table.prepare_plain(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
-        if type(prepared) is not int:
-            return prepared  # type: ignore[no-any-return]
-        raise self.decisions.declined(prepared) if prepared > OTHER else Declined
+            return None
+        prepared = prepare(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
+        if type(prepared) is int and prepared > OTHER:
+            raise self.decisions.declined(prepared)
+        return None if type(prepared) is int else prepared
 
     def fast_count(self, y_true: object, y_pred: object, weight: Weight, sign: int, *, guarded: bool = False) -> int:
         """Count one example straight from what the user passed; ``DONE`` if it is of a common form.

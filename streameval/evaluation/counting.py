@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 from streameval.errors import MetricError, silent
 from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.details import Details
-from streameval.evaluation.guarding import Declined, changes, combines, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import changes, combines, forget, forget_gone, make_read, reads
 from streameval.evaluation.kinds import check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look_if_due, set_next_look
@@ -132,7 +132,7 @@ class Accumulator(Details, Mergeable):
             set_next_look(self._guard, self._core, reading[2])
         return self._core.prepare(reading, sign)
 
-    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part]:
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part] | None:
         return self._core.prepare_plain(y_true, y_pred, weight)
 
     @forgiving
@@ -337,9 +337,9 @@ def read(counts: Accumulator, y_true: object, y_pred: object, weight: object, ma
 def try_prediction(counts: Accumulator, y_pred: object) -> None:
     """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
     counts._core.table.most = COUNT_MAX  # as nothing of it is to be noted
-    with suppress(Declined), counts._guard:
-        counts._prepare_plain(set(), y_pred, 1.0)
-        return
+    with counts._guard:
+        if counts._prepare_plain(set(), y_pred, 1.0) is not None:
+            return
     known = len(counts._core.labels)
     with silent():
         reading = read(counts, set(), y_pred, 1.0, None)

@@ -22,10 +22,6 @@ Change: TypeAlias = tuple[Any, Callable[..., list[Part]], tuple[Any, ...]]
 """What was read, as a change still to be made: the object, and what prepares it while the guards are held."""
 
 
-class Declined(Exception):  # noqa: N818  # which nobody sees
-    """Raised by ``_prepare_plain``, which runs no code of the user, where an example is of no form for that."""
-
-
 class Guarded:
     """What objects that count, or hold such ones, need of each other; of an evaluator or a metric also its `Core`."""
 
@@ -40,8 +36,8 @@ class Guarded:
     """Of the objects that it counts with."""
     _change: Callable[..., Change]
     """Read what ``update`` takes, which may run code of the user, as a change still to be made."""
-    _prepare_plain: Callable[[object, object, Weight], list[Part]]
-    """Prepare an example with its weight straight from what the user passed, or raise `Declined`; the guard is held."""
+    _prepare_plain: Callable[[object, object, Weight], list[Part] | None]
+    """Prepare an example straight from what the user passed, if that runs no code of the user; the guard is held."""
 
     def _current(self) -> Any:
         """The evaluator or metric that answers; it must not be changed."""

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 from streameval.errors import InputError, public
 from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import try_prediction
-from streameval.evaluation.guarding import Change, Declined, absent, changes, make, reads
+from streameval.evaluation.guarding import Change, absent, changes, make, reads
 from streameval.evaluation.value import fresh_of
 from streameval.inputs.forms import form_of
 from streameval.kernel.backend import commit
@@ -180,17 +180,15 @@ class Pending(Holder, Generic[EvaluatorT]):
         if self._max_age is not None or isinstance(evaluator, Trace) or (entry := self._waiting_at(key, None)) is None:
             return False
         y_pred = from_compact(entry[0])
-        try:
-            with commit.Guards((self._guard, evaluator._guard)):
-                self._carry_over()
-                if self._waiting.get(key) is not entry:
-                    return False
-                status = (*self._cell.value[:4], ((key, entry),), ())
-                parts = evaluator._prepare_plain(y_true, y_pred, weight)
-                commit.Root.commit([*parts, self._cell.prepare_store(status)])
-                del self._waiting[key]
-        except Declined:
-            return False
+        with commit.Guards((self._guard, evaluator._guard)):
+            self._carry_over()
+            if self._waiting.get(key) is not entry:
+                return False
+            if (parts := evaluator._prepare_plain(y_true, y_pred, weight)) is None:
+                return False
+            status = (*self._cell.value[:4], ((key, entry),), ())
+            commit.Root.commit([*parts, self._cell.prepare_store(status)])
+            del self._waiting[key]
         return True
 
     def _add_late(self, key: Hashable, now: object) -> None:

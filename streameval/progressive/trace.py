@@ -15,7 +15,7 @@ from streameval.errors import InputError, MetricError, public, warning_first
 from streameval.evaluation.core import Core, core_of
 from streameval.evaluation.counting import Accumulator, scratch
 from streameval.evaluation.evaluator import specs_of
-from streameval.evaluation.guarding import Change, Declined, held, look_at, make, reads
+from streameval.evaluation.guarding import Change, held, look_at, make, reads
 from streameval.evaluation.metric import Metric
 from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
@@ -192,14 +192,13 @@ class Trace(Holder):
     def _count_plain(self, y_true: object, y_pred: object, weight: Weight) -> bool:
         """Count an example that runs no code of the user, if it is one and all evaluators can read it."""
         evaluators = self.evaluators.values()
-        try:
-            with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
-                parts = self._prepare(None, ())
-                for one in evaluators:
-                    parts += one._prepare_plain(y_true, y_pred, weight)
-                commit.Root.commit(parts)
-        except Declined:
-            return False
+        with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
+            parts = self._prepare(None, ())
+            for one in evaluators:
+                if (plain := one._prepare_plain(y_true, y_pred, weight)) is None:
+                    return False
+                parts += plain
+            commit.Root.commit(parts)
         return True
 
     def _change(

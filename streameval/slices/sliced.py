@@ -13,7 +13,7 @@ from streameval.errors import CounterOverflowError, InputError, MergeError, Reve
 from streameval.evaluation.core import Reading, core_of
 from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import Declined, changes, combines, copied, forget, forget_gone, make, reads
+from streameval.evaluation.guarding import changes, combines, copied, forget, forget_gone, make, reads
 from streameval.evaluation.pages import Names, report_of
 from streameval.evaluation.suspicions import look, look_if_due, set_next_look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
@@ -139,18 +139,17 @@ class Sliced(Mergeable, Generic[A]):
     def _count_plain(self, examples: Iterable[tuple[Sequence[Key], object, object, Weight]]) -> bool:
         """Count examples, if reading them runs no code of the user and each has slices of its own, which are there."""
         parts, counting = list[Part](), set[int]()
-        try:
-            with self._guard:
-                for keys, y_true, y_pred, weight in examples:
-                    for group, key in zip(self._slices, keys, strict=True):
-                        part = group.find(key)
-                        if part is None or id(part) in counting:
-                            return False
-                        counting.add(id(part))
-                        parts += core_of(part).prepare_plain(y_true, y_pred, weight)
-                commit.Root.commit(parts)
-        except Declined:
-            return False
+        with self._guard:
+            for keys, y_true, y_pred, weight in examples:
+                for group, key in zip(self._slices, keys, strict=True):
+                    part = group.find(key)
+                    if part is None or id(part) in counting:
+                        return False
+                    counting.add(id(part))
+                    if (plain := core_of(part).prepare_plain(y_true, y_pred, weight)) is None:
+                        return False
+                    parts += plain
+            commit.Root.commit(parts)
         return True
 
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> None:

@@ -13,7 +13,7 @@ from streameval.errors import InputError, MergeError, RevertError
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
-from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
+from streameval.evaluation.guarding import changes, combines, forget, reads
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, FloatArray
@@ -143,10 +143,12 @@ class Blocks(Window[A]):
         if self._fades:  # by the number of those before it, which the guard is held for
             try:
                 with self._guard:
-                    commit.Root.commit(self._prepare_plain(y_true, y_pred, weight, time))
-            except (Declined, InputError):  # of the time: what is wrong with the example comes first
-                return OTHER
-            return DONE
+                    if (parts := self._prepare_plain(y_true, y_pred, weight, time)) is not None:
+                        commit.Root.commit(parts)
+                        return DONE
+            except InputError:  # of the time: what is wrong with the example comes first
+                pass
+            return OTHER
         if time is None:  # the newest, which counts no more than it takes
             state: WindowState[A] = self._cell.value
             index = state.newest or 0
@@ -180,16 +182,18 @@ class Blocks(Window[A]):
         """A block, or a new one."""
         return state.blocks[index] if index in state.blocks else self._owned()
 
-    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight, time: Moment | None = None) -> list[Part]:
+    def _prepare_plain(
+        self, y_true: object, y_pred: object, weight: Weight, time: Moment | None = None
+    ) -> list[Part] | None:
         if self.timed and time is None:
-            raise Declined
+            return None
         state, index, part = self._where(time)
         is_plain = not self._fades or (type(weight) in _PLAIN and 0 <= weight <= 2**53)
         if index not in state.blocks or not is_plain:
-            raise Declined
+            return None
         weight = self._weight_at(part, weight)  # type: ignore[arg-type]  # which is plain where it changes
         parts = core_of(state.blocks[index]).prepare_plain(y_true, y_pred, weight)
-        return parts + self._prepare_latest(state, time)
+        return parts and parts + self._prepare_latest(state, time)
 
     def _prepare_latest(self, state: WindowState[A], time: Moment | None) -> list[Part]:
         """Prepare that time goes on to that of an example of a block that is there."""

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import InputError, MergeError, public
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
-from streameval.evaluation.guarding import Declined, changes, combines, forget, reads
+from streameval.evaluation.guarding import changes, combines, forget, reads
 from streameval.evaluation.suspicions import look_if_due, set_next_look
 from streameval.inputs.values import array_within
 from streameval.kernel.backend import commit
@@ -98,15 +98,13 @@ class _Recent(Window[A]):
         look_if_due(self._guard, core)
         return core
 
-    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part]:
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part] | None:
         history, core = self._history()
         labels, parts = core.labels, OTHER
         if core.fast_path and not self.timed:
             example = y_true, y_pred, core.threshold, self._size, weight
             parts = history.tape.prepare_slide(history.counts, labels.known, labels.fixed, *example)
-        if type(parts) is int:
-            raise Declined
-        return parts  # type: ignore[return-value]  # not a code
+        return None if type(parts) is int else parts  # type: ignore[return-value]  # not a code
 
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
         stamp, limit = (0, ALWAYS) if time is None else (self._check(time), self._clock.before(time[0]))

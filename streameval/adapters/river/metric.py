@@ -17,7 +17,7 @@ from streameval.errors import InputError, MergeError, MetricError, silent
 from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import count_unused_labels
 from streameval.evaluation.evaluator import Evaluator
-from streameval.evaluation.guarding import Change, Declined, look_at, make
+from streameval.evaluation.guarding import Change, look_at, make
 from streameval.evaluation.kinds import options_for
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE
@@ -279,14 +279,13 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                 core = core_of(counts[0])
                 done = self._is_complete(parts) and core.fast_count(y_true, y_pred, w, sign, guarded=True) == DONE
         else:
-            try:
-                with commit.Guards([self._guard, *[one._guard for one in counts]]):
-                    done = self._is_complete(parts)
-                    if done:
-                        plain = (core_of(one).prepare_plain(y_true, y_pred, w, sign) for one in counts)
-                        commit.Root.commit([*chain.from_iterable(plain)])
-            except Declined:
-                return False
+            with commit.Guards([self._guard, *[one._guard for one in counts]]):
+                if not self._is_complete(parts):
+                    return False
+                plain = [core_of(one).prepare_plain(y_true, y_pred, w, sign) for one in counts]
+                done = None not in plain
+                if done:
+                    commit.Root.commit([*chain.from_iterable(filter(None, plain))])
         if done and sign < 0:
             for one in counts:
                 count_unused_labels(one, 1)
