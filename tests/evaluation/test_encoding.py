@@ -260,6 +260,14 @@ def test_labels_that_a_state_lacks_are_listed_in_one_way(missing: list[int]):
         take_states(Source(b"".join(sink.pieces()), 0), ev._core.config)
 
 
+@pytest.mark.parametrize("metric", ["lrap", "roc_auc_macro"])
+def test_a_state_that_lacks_a_label_is_read_back(metric: str):
+    ev = se.Evaluator([metric], nan="missing")
+    ev.update({"m"}, {"m": 0.5, "l": math.nan, "n": 0.25})
+    back = se.Evaluator.from_bytes(ev.to_bytes())
+    assert (back, back.get()) == (ev, ev.get())
+
+
 IMAGES: dict[str, Callable[[], se.Evaluator]] = {
     "plain": plain,
     "weighted": weighted,

@@ -66,6 +66,17 @@ def compared(
     ]
 
 
+def test_a_weighted_batch_that_is_read_in_parts_counts_as_small_ones_do():
+    rng = np.random.default_rng(1)
+    true, scores = rng.random((70_000, 3)) < 0.3, rng.integers(0, 9, (70_000, 3)) / 8
+    weights = rng.integers(1, 4, 70_000) / 2
+    one, many = (Evaluator(["lrap"], labels=range(3)) for _ in range(2))
+    one.update_many(true, scores, weights=weights)
+    for part in np.array_split(np.arange(70_000), 30):
+        many.update_many(true[part], scores[part], weights=weights[part])
+    assert one == many
+
+
 def test_lwlrap_weighs_the_rows_of_scikit_learn_by_their_true_labels():
     """As the overall value of the DCASE challenge is computed: rows without a true label weigh nothing."""
     rng = np.random.default_rng(5)

@@ -325,6 +325,16 @@ def test_windows_of_every_kind_receive_the_time_if_they_are_of_time(moments: lis
             se.Trace(make()).update({"a"}, {"a"})
 
 
+@pytest.mark.parametrize("kind", [se.Tumbling, se.Rolling])
+def test_windows_of_examples_count_in_a_trace_as_outside(kind: Any):
+    single, traced = (kind(se.F1(), size=3) for _ in range(2))
+    trace = se.Trace(traced)
+    for pair in stream(150):
+        single.update(*pair, weight=2.0)
+        trace.update(*pair, weight=2.0)
+    assert traced == single
+
+
 def test_one_object_under_two_names_would_count_twice():
     ev = se.F1()
     with pytest.raises(se.InputError, match="one object"):

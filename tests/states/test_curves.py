@@ -417,6 +417,15 @@ def test_partial_areas_are_those_of_scikit_learn(seed: int):
         close(result, expected, kind, tolerance=1e-9 if limit == 0.01 else 1e-10)
 
 
+def test_weights_with_a_mean_of_1_count_where_only_labels_without_a_score_have_them():
+    ev = se.Evaluator(["roc_auc_weighted"], labels=["a", "b"])
+    ev.update({"a"}, {}, weight=0.5)
+    ev.update(set(), {}, weight=1.5)
+    ev.update({"b"}, {"b": 0.5})
+    ev.update(set(), {"b": 0.3})
+    assert ev.get("roc_auc_weighted") == 5 / 6
+
+
 def test_undefined_areas():
     tables = counted(rows_of(np.array([[1, 0], [0, 0]]), np.array([[0.9, 0.1], [0.2, 0.3]])), width=2)
     assert reading("roc_auc")(tables).value == 1.0

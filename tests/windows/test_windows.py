@@ -176,6 +176,33 @@ def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared
         assert batches.labels[:600] == tuple(shuffled)
 
 
+@pytest.mark.parametrize("scored", [False, True])
+def test_a_batch_of_rows_with_a_mask_slides_as_single_examples_do(scored: bool):
+    rng = np.random.default_rng(4)
+    true, mask = rng.random((2, 120, 3)) < 0.4
+    pred = rng.random((120, 3)) if scored else ~true
+    one, many = (se.Rolling(se.Evaluator(["lrap"] if scored else NAMES, labels=range(3)), 5) for _ in range(2))
+    many.update_many(true, pred)  # which is noted
+    many.update_many(true, pred, mask=mask)
+    for y_true, y_pred, unknown in zip(true, pred, mask, strict=True):
+        one.update(y_true, y_pred, mask=unknown)
+    assert many == one == se.Rolling.from_bytes(many.to_bytes())
+    with pytest.raises(se.InputError, match="null must be one of"):
+        many.update_many(true, pred, null="drop")
+    assert many == one
+
+
+def test_times_of_a_batch_do_not_go_back():
+    window = se.TimeRolling(se.Evaluator(), 10.0)
+    window.update({"a"}, {"a"}, t=1.0)
+    before = window.to_bytes()
+    for times, message in ([5.0, 4.0], "goes back at position 1"), ([0.5, 4.0], "0.5 is before 1.0"):
+        with pytest.raises(se.InputError, match=message):
+            window.update_many([{"a"}, {"b"}], [{"a"}, {"b"}], times=times)
+    window.update_many([], [], times=[])
+    assert window.to_bytes() == before
+
+
 def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
     rolling = se.Rolling(se.Evaluator(labels=["a", "b"], threshold=0.5), 3)
     rolling.update({"a"}, {"b"})
