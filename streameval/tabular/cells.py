@@ -31,6 +31,9 @@ _LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
 _TOKEN = re.compile(
     r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
 )
+_SCALAR = re.compile(
+    r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\bnp\.(?:(?:float|u?int)\d+\(([^()'"]*)\)|(True|False)_)"""
+)
 _CALL = re.compile(
     r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=['\w<>.]+)*\)",
     re.DOTALL,
@@ -38,6 +41,7 @@ _CALL = re.compile(
 _OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
 _WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
+_SCORE = re.compile(r":\s*[+-]?[\d.]+(e[+-]?\d+)?(?=\s*([|,;/+&\s]|$))", re.IGNORECASE)
 _DIGITS = re.compile("[01]{3,}")
 _NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
@@ -92,6 +96,8 @@ def is_string(kind: Any) -> bool:
 def list_of(cell: str, sep: str) -> Any:
     """The list or object that a cell writes out, or its parts between separators."""
     text = cell.strip()
+    if "np." in text and text[0] in "[({":  # as numpy writes its numbers within lists and objects of Python
+        text = _SCALAR.sub(lambda match: match[1] or match[2] or match[3], text)
     if (call := _CALL.fullmatch(text)) is not None:
         return list_of(call[1], sep) if call[1] else []
     if text.startswith("(") and text.endswith(")"):
@@ -217,26 +223,30 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
     names = table.column_names if rows is None else [*rows[0]]
     labels = config_of(state).rows == "labels"
     chosen, sep = columns.sep is not None, columns.sep or sep
-    single = {role for role in ("actual", "predicted", "mask") if columns.wide(role, names) is None}
+    roles = ("actual", "predicted", "mask", "scores")
+    single = {name: role for name, role in columns.roles if role in roles and columns.wide(role, names) is None}
     wide = columns.labels_in(names)
     strings = dict[str, list[str]]()
-    for name in dict.fromkeys(name for name, role in columns.roles if role in single) if sep is not None else ():
+    for name, role in single.items() if sep is not None else ():
         cells: list[Any] = []
         if rows is not None:
             cells = [*dict.fromkeys(cell for row in rows if isinstance(cell := row.get(name), str))]
         elif name in names and is_string(table.column(name).type):
             cells = pc.unique(table.column(name)).to_pylist()
         strings[name] = [cell for cell in cells[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
+        if role == "scores":
+            bare = {cell: _SCORE.sub("", cell) for cell in strings[name]}
+            strings[name] = [*dict.fromkeys(labels for cell, labels in bare.items() if labels != cell)]
     whole = {*chain(*strings.values())}
     for name, cells in strings.items():
-        _check_cells(cells, whole, str(sep), columns.describe(f"column {name!r}"), wide, labels, chosen=chosen)
+        title = columns.describe(f"column {name!r}")
+        if single[name] != "scores":
+            _check_labels(cells, str(sep), title, wide, labels, chosen=chosen)
+        _check_separator(cells, whole, str(sep), title, chosen=chosen)
 
 
-def _check_cells(
-    cells: list[str], whole: set[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool
-) -> None:
-    """Check one column; ``whole`` are the cells of all."""
-    # A space is taken for a separator only if nobody chose another.
+def _check_labels(cells: list[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
+    """Check one column of labels."""
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
         name = title.split("'")[1]
         like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
@@ -256,6 +266,11 @@ def _check_cells(
             raise InputError(f"{title} holds rows of indicators; write {quoted(cells[0])} with {write}")
         only = " and ".join(map(quoted, cells[:2]))
         warn(f"{title} holds only {only}, read as labels; if they say whether one label is true, write {write}")
+
+
+def _check_separator(cells: list[str], whole: set[str], sep: str, title: str, *, chosen: bool) -> None:
+    """Check the separator of one column, without its scores; ``whole`` are the cells of all."""
+    # A space is taken for a separator only if nobody chose another.
     for other in "" if any(sep in cell for cell in cells) else SEPARATORS[: -1 if chosen else None]:
         if other in "+&:" and any("" in cell.split(other) for cell in cells):  # of "A+" or "C++"
             continue

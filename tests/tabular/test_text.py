@@ -172,6 +172,7 @@ WRITTEN = {
     "views and queues": (lambda row: repr(deque(row, maxlen=9 if row else None)), LISTS),
     "counters": (lambda row: repr(Counter(row)), [["cat", "bird"], ["dog"], []]),
     "elements of numpy": (lambda row: f"[{', '.join(f'np.str_({label!r})' for label in row)}]", LISTS),
+    "flags of numpy": (lambda row: "{" + ", ".join(f"{label!r}: np.True_" for label in row) + "}", LISTS),
     "integers of numpy": (lambda row: f"[{', '.join(f'np.int64({label})' for label in row)}]", [[1, 2], [7], [], [0]]),
     "numbers of JSON": (json.dumps, [[1, 2], [7], [], [0]]),
     "numbers of numpy": (lambda row: str(np.array(row, int)), [[1, 2], [7], [], [0]]),
@@ -236,6 +237,8 @@ def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
     forms = [
         lambda row: "|".join(f"{label}:{value}" for label, value in row.items()), json.dumps, str,
         lambda row: json.dumps([*row.items()]), lambda row: str([*row.items()]),
+        lambda row: str({label: np.float64(value) for label, value in row.items()}),
+        lambda row: "{" + ", ".join(f"{label!r}: np.float32({value})" for label, value in row.items()) + "}",
     ]  # fmt: skip
     own = se.Evaluator(["f1_micro"], threshold=0.5, keep=["curves"])
     own.update_many([{"cat"}, {"a:b"}], scores)
@@ -289,6 +292,23 @@ def test_cells_that_are_probably_misread_are_warned_of_once(tags: list[str], mes
     with pytest.warns(se.DataWarning) as caught:
         evaluated(tmp_path / "a.csv", batch_size=1)
     assert [message in str(one.message) for one in caught] == [True]
+
+
+@pytest.mark.parametrize("sep", [",", "; ", " ", " / "])
+def test_scores_without_the_separator_are_warned_of_as_labels_are(sep: str, tmp_path: Path):
+    rows = [(["cat", "dog"], [0.9, 0.2]), (["dog", "bird"], [1, 3e-1]), (["cat", "bird"], [0.3, 0.75])]
+    scores = [sep.join(f"{label}:{value}" for label, value in zip(*row, strict=True)) for row in rows]
+    pa.csv.write_csv(pa.table({"tags": ["cat", "dog", "bird"], "p": scores}), tmp_path / "a.csv")
+    options: dict[str, Any] = {"actual": "tags", "scores": "p", "threshold": 0.5, "metrics": ["f1_micro"]}
+    with pytest.warns(se.DataWarning, match=r"column 'p' holds the separator '\|', but some hold"):
+        se.evaluate_table(tmp_path / "a.csv", **options)
+    read = se.evaluate_table(tmp_path / "a.csv", **options, sep=sep)
+    assert read.labels == ("bird", "cat", "dog")
+    one = [
+        f"{label}:0.{number}" for number, label in enumerate(["Doe, J", "Roe, R", "Doe, J", "1/2", "at 10:30, late"])
+    ]
+    pa.csv.write_csv(pa.table({"tags": ["Doe, J", "Roe, R", "Doe, J", "1/2", "Poe"], "p": one}), tmp_path / "a.csv")
+    se.evaluate_table(tmp_path / "a.csv", **options)
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", None])
