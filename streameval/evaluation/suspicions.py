@@ -64,8 +64,7 @@ def set_next_look(guard: commit.Guard, core: Core, reader: Reader | None = None)
 
 def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:
     true, pred = (notes.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
-    if core.config.has_decisions:
-        yield from _of_decisions(core, true, pred)
+    yield from _of_labels(core, true, pred)
     if core.config.scored and pred.numbers:
         yield from _of_scores(pred)
     few = FIRST <= core.states.examples < 10 * FIRST  # of more this takes as long as an area: only before one is read
@@ -73,7 +72,7 @@ def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:
         yield from _of_curves(core)
 
 
-def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
+def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     config, decisions = core.config, core.decisions
     columns, examples = decisions.columns(), decisions.examples
     names = decisions.labels_of(columns)
@@ -88,15 +87,19 @@ def _of_decisions(core: Core, true: Sample, pred: Sample) -> _Warnings:
     negative = [label for label in names if isinstance(label, int) and label < 0] if len(names) <= _LABELS else []
     if config.labels is None and negative and {-1, -100}.issuperset(negative):
         place, (keys, times) = names.index(negative[0]), decisions.by_example(None)
-        if any(counts[place] > times[keys[:, side] == 1].sum() for side, counts in enumerate((tp + fn, tp + fp))):
+        positive = (tp + fn, tp + fp)[: 1 + config.has_decisions]
+        if any(counts[place] > times[keys[:, side] == 1].sum() for side, counts in enumerate(positive)):
             pad = f"examples have label {negative[0]} and another, as padded lists do"
             yield "padding", f"{pad}; leave out labels below 0"
             explained = True
     if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; {wording(*DECLARE)}"
+    complete = bool(tn.any() and (cells.sum(axis=0) == examples).all())  # each example mentions each label
+    if not config.has_decisions:  # labels with scores are those that are mentioned where they are false
+        cells = np.array([tn, fn, tn, tp, masked])
     alike = [*_alike(names, cells, examples)] if len(names) <= _LABELS and str in map(type, names) else []
-    yield from alike or _unshared(names, cells, true, pred, examples)
+    yield from alike or _unshared(names, cells, true, pred, examples, complete)
     if config.labels is None and config.rows is None and len(names) == 2:
         keys = decisions.by_example(None)[0]
         flags = {str(name).lower(): name for name in names}
@@ -175,17 +178,19 @@ def _mix_columns(names: Sequence[Label], cells: Any, examples: int) -> bool:
     return bool((mentions[are_integers] == rows).all() and (mentions[~are_integers] <= examples - rows).all())
 
 
-def _unshared(names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int) -> _Warnings:
+def _unshared(
+    names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int, complete: bool
+) -> _Warnings:
     _, fn, fp, tp, _ = cells
-    if tp.any() or ((fn > 0) & (fp > 0)).any() or not (fn.any() and fp.any()):
+    if tp.any() or (not complete and ((fn > 0) & (fp > 0)).any()) or not (fn.any() and fp.any()):
         return
     if not true.labels.isdisjoint(pred.labels) or (cells[0].any() and not (true.labels and pred.labels)):
         return  # a label that is shared may be false where it is
+    fp = np.where([name in true.labels for name in names], 0, fp)
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
     true_decimals, decimals = ([isinstance(name, str) and _DECIMAL.fullmatch(name) for name in side] for side in sides)
     are_scores = all(decimals) and not any(true_decimals)
-    columns = cells[0].any() and (cells.sum(axis=0) == examples).all()  # each example mentions each label
-    if examples >= FIRST or are_scores or columns or _same(*sides):
+    if examples >= FIRST or are_scores or complete or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
         unshared = wording(unshared, "no true label is a predicted one")

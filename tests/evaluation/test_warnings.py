@@ -72,6 +72,7 @@ def row(low: float, high: float) -> Callable[[int], tuple[Any, Any]]:
     return lambda _: (DRAW.integers(0, 2, 4), DRAW.uniform(low, high, 4))
 
 
+AREA, RANKS = {"metrics": ["roc_auc_macro"]}, {"metrics": ["mrr"]}
 SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] = {
     "nothing shared": ({}, repeat(({"x", "y"}, {"p"}), ({"y"}, {"q"})), 101, "no label of y_true is in y_pred"),
     "nothing shared, some mentioned": ({}, repeat(({"x": 1}, {"p": 1}), ({"x": 1}, {"q": 0})), 101, "no label of y_tr"),
@@ -108,6 +109,15 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
     "close scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
+    "case of scores": (AREA, repeat(({"Cat"}, {"cat": 0.9, "b": 0.2}), ({"a"}, {"a": 0.1})), 20, "differ in case"),
+    "space of ranked labels": (RANKS, repeat(({"cat"}, ["cat ", "dog"]), ({"dog"}, ["cat "])), 20, "surrounding space"),
+    "no scores shared": (AREA, repeat(({"x", "y"}, {"p": 0.2}), ({"y"}, {"q": 0.7})), 101, "no label of y_true"),
+    "no columns of scores shared": (
+        RANKS, repeat(({"x": 1, "y": 0}, {"p": 0.1, "q": 0.2}), ({"x": 0, "y": 1}, {"p": 0.3, "q": 0})), 20, "in y_pr"),
+    "padded truths of scores": (AREA, repeat(([3, -1], {3: 0.2}), ([7, 3], {7: 0.7})), 20, "leave out labels below 0"),
+    "scores ignored": (
+        {**RANKS, "labels": ["a"], "unknown": "ignore"}, repeat(({"a"}, {"b": 0.3})), 20, "label of y_pred is"),
+    "no truth of scores": (AREA, repeat(({"a": None, "b": None}, {"a": 0.3, "b": 0.7})), 20, "every truth in"),
     "no truth": ({}, repeat(({"a": None, "b": float("nan")}, {"a": 1})), 20, "every truth in y_true is unknown"),
     "no truth, declared": (
         {"labels": [0, 1]}, repeat((np.array([np.nan, np.nan]), np.array([0, 1]))), 20, "every truth"),
@@ -145,6 +155,9 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "centred scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 1e-6 * (DRAW.random(4) - 0.5)))),
     "rankings": ({"metrics": ["mrr"]}, draw(lambda _: (some(IDS), [*some(IDS, 9)]))),
+    "classes of -1 and 1": (RANKS, draw(lambda n: ([n % 3 // 2 * 2 - 1], {1: DRAW.random(), -1: DRAW.random()}))),
+    "one label is always true": (AREA, draw(lambda _: ({"spam"}, {"spam": DRAW.random(), "ham": DRAW.random()}))),
+    "scores of some labels": (AREA, draw(lambda _: (true := some(IDS), scored(true, IDS[:3], 0, 1)))),
     "sparse rows": ({"labels": IDS}, draw(sparse_rows)),
     "always wrong": ({}, draw(lambda n: ({"ab"[n % 25 > 20]}, {"ab"[n % 25 <= 20]}))),
     "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),
