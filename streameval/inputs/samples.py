@@ -235,9 +235,10 @@ def check_row_keys(values: Mapping[str, Any], notes: InputNotes) -> None:
 def _are_reordered(one: Any, other: Any) -> bool:
     """Whether an index holds the keys of another in another order; not where one of them counts from 0."""
     try:
-        if one.equals(other) or any((np.asarray(key) == np.arange(len(key))).all() for key in (one, other)):
+        if len(one) != len(other) or one.equals(other) or not other.isin(one[:1]).any():  # nor do most that differ
             return False
-        # Of keys without an order, sorting would warn.
-        return len(one) == len(other) and len(one.symmetric_difference(other, sort=False)) == 0
+        from_0 = any((np.asarray(key) == np.arange(len(key))).all() for key in (one, other))
+        # Of keys without an order, sorting would warn; keys that repeat are those of groups or of batches.
+        return not from_0 and len(one.symmetric_difference(other, sort=False)) == 0 and bool(one.is_unique)
     except (AttributeError, NotImplementedError, TypeError, ValueError, Warning):  # pandas does not compare these keys
         return False

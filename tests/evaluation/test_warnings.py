@@ -555,6 +555,7 @@ ROW_KEYS = {
     "dates and times": ([day.date() for day in DAYS], DAYS[::-1], False),
     "naive and aware times": ([*DAYS[:2], DAYS[2].tz_localize("UTC")], [*DAYS[:2].tz_localize("UTC"), DAYS[2]], False),
     "integers and strings": ([7, 8, 9], ["7", "8", "9"], False),
+    "keys that repeat": ([7, 7, 8], [7, 8, 8], False),
     "mixed keys": ([1, "a", None], ["a", 1, 2.5], False),
     "mixed keys in another order": ([1, "a", (2, 3)], [(2, 3), "a", 1], True),
     "levels": (pd.MultiIndex.from_tuples([(1, "a"), ("b", 2), (3, 4)]), [1, 2, 5], False),
