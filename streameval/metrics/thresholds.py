@@ -179,7 +179,7 @@ def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
     grid = np.unique(np.concatenate([path.bins for path, _ in paths] or [np.zeros(0, np.int64)]))[::-1]
     # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
     change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)
-    possible, inside = np.ones((2, len(grid) + 1), np.bool_)  # at an edge; or between it and the one above
+    possible = np.ones(len(grid) + 1, np.bool_)
     common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, over labels; -1 where they differ
     for path, pos in paths:
         tp, fp = path.tp.astype(object), path.fp.astype(object)
@@ -194,18 +194,18 @@ def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
         residual = np.where(loose, -1, path.residuals[last - 1])
         common[place] = np.where((common[place] == -2) | (common[place] == residual), residual, -1)
         # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
-        gain = np.maximum(np.where(met & loose, rough_ratios(*corners), -np.inf), values[:-1]) - values[1:]
-        np.add.at(more, place, np.maximum(gain, 0.0))
+        either = np.where(allowed, values, -np.inf)
+        most = np.max([np.where(met & loose, rough_ratios(*corners), -np.inf), either[:-1], either[1:]], axis=0)
+        np.add.at(more, place, most - values[1:])
         each = np.repeat(allowed, np.diff(np.concatenate([[0], place, [len(grid) + 1]])))
         possible &= each
-        each[place] |= allowed[:-1] | (met & loose)
-        inside &= each
+        each[place] = True
+        more[~each] = -np.inf
     if not possible.any():
         return _NONE
     more[common >= 0] = 0.0  # no threshold divides equal scores
-    sums = np.where(possible, np.cumsum(change), -np.inf)
-    at = int(sums.argmax())
-    at_most = int(np.where(possible | (inside & (common == -1)), np.cumsum(change) + more, -np.inf).argmax())
+    at = int(np.where(possible, np.cumsum(change), -np.inf).argmax())
+    at_most = int(np.where(possible | (common == -1), np.cumsum(change) + more, -np.inf).argmax())
     threshold = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0])
     value = _mean_at(paths, goal, grid[at - 1 : at], inside=False)  # of sums of floats the last digits are wrong
     bound = max(value, _mean_at(paths, goal, grid[at_most - 1 : at_most], inside=bool(common[at_most] < 0)))
@@ -220,7 +220,7 @@ def _mean_at(paths: list[tuple[Path, int]], goal: Objective, edge: IntArray, *, 
         corner = inside and low > top and (path.mixed[low - 1] or low - top > 1)
         tp, fp = (np.array([int(part[low]), int(part[top if inside else low])], object) for part in (path.tp, path.fp))
         num, den, allowed = goal.terms(np.append(tp, tp[0]), np.append(fp, fp[1]), pos)
-        best = greatest(num, den, np.array([True, True, corner and allowed[2]]))
+        best = greatest(num, den, allowed & [True, True, corner])
         values.append(best[1] if best else Fraction(0))
     nums, dens = (np.array([getattr(value, part) for value in values], object) for part in ("numerator", "denominator"))
     return sum_of(nums, dens) / (len(paths) or 1)

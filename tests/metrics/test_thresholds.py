@@ -226,6 +226,13 @@ def test_a_bin_that_several_labels_share_bounds_no_goal_which_another_label_miss
     assert ev.best_threshold("f1_macro").value == 2 / 3
 
 
+def test_the_bound_of_the_mean_has_of_each_label_what_its_goal_allows():
+    ev = se.Evaluator(["roc_auc_macro"])
+    ev.update_many([["a", "b"], []], [{"a": 0.300001, "b": 0.300002}, {"a": 0.300001}])
+    best = ev.best_threshold("recall_at_precision_macro(precision=1)")
+    assert (best.value, best.bound) == (0.0, 0.5)  # from 0.300002 on, the recall of b is 1
+
+
 def test_a_label_without_a_cell_that_counts_changes_no_threshold_of_the_mean():
     ev = se.Evaluator(["roc_auc_macro"], labels=["a", "b"])
     ev.update(["a"], {"a": 0.75, "b": 0.5}, mask={"b"})
