@@ -25,7 +25,7 @@ from streameval.report.model import Report, Table, table_of_reports
 from streameval.schema.config import NULLS, Null, Weight
 from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import PerLabel
-from streameval.schema.text import number_of, printable, quoted, suggestion
+from streameval.schema.text import label_text, number_of, quoted, suggestion
 from streameval.slices.axis import AxisSlices, Grouping, axes_of, put_axes, slices_in_pieces, take_axes, take_slices
 from streameval.slices.gathering import Coded, coded, counted, read_at_once
 from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, where_of
@@ -440,8 +440,10 @@ class Sliced(Mergeable, Generic[A]):
         """The slices along each axis, in their order, and all together last."""
         total, tables = report_of(self.total()), []
         for group in self._selected(by):
-            where, parts = group.axis.where, group.ordered()
-            names = (" x ".join(printable(value) for value in where(key).values()) for key, _ in parts)
+            parts = group.ordered()
+            wheres = [[*group.axis.where(key).values()] for key, _ in parts]
+            mixed = not all(isinstance(value, str) for values in wheres for value in values)
+            names = (" x ".join(label_text(value, mixed=mixed) for value in values) for values in wheres)
             cores = (core_of(part) for _, part in parts)
             reports = (Report(core.views(), core.specs) for core in cores)  # each without how it was read
             rows = [*zip(names, reports, strict=True), ("total", total)]

@@ -386,6 +386,12 @@ def test_the_report_has_a_line_for_each_slice_and_one_for_all():
     assert example().report("region", digits=2).split() == [
         "region", "examples", "f1_micro", "eu", "2", "0.50", "us", "1", "1.00", "total", "3", "0.67",
     ]  # fmt: skip
+    values, alike = ["2024", "a b", ""], se.Sliced(se.F1(), by="n")
+    for more in ([], [None, 1, True, "1", "None", "True"]):
+        alike.update_many([{"a"}] * len(values + more), [{"a"}] * len(values + more), where={"n": values + more})
+        names = [line[:12].strip() for line in alike.report().splitlines()[1:-2]]
+        assert len({*names}) == len(names) == len(alike)
+        assert more or names == ["''", "2024", "a b"]
 
 
 def test_slices_are_ranked_by_the_first_metric_with_a_direction_and_of_no_examples_there_is_no_value():
