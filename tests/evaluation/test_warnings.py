@@ -80,6 +80,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "a prefix": ({}, repeat(({"cat"}, {"label_cat"}), ({"dog"}, {"label_dog"})), 20, "'cat' and 'label_cat'"),
     "suffixes": ({}, repeat(({"a_true"}, {"a_pred"}), ({"b_true"}, {"b_pred"})), 20, "'a_true' and 'a_pred'"),
     "scores as strings": ({}, repeat((["1"], ["0.76"]), (["0"], [".2"])), 20, "for scores give threshold=0.5, and num"),
+    "labels with scores": ({}, repeat((["a"], ["a:0.76"]), (["b"], ["b: 3e-05", "c:1.00"])), 20, "for scores give thr"),
     "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "case of some": ({}, repeat(({"Cat"}, {"cat"}), ({"cat"}, {"cat"})), 101, "case or Unicode form, one only in y_"),
