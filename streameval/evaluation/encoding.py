@@ -48,11 +48,6 @@ class Saved:
     def specs(self) -> tuple[MetricSpec, ...]:
         return _specs_named(self.metrics)
 
-    @property
-    def names(self) -> str:
-        """Those of the metrics, in words."""
-        return ", ".join(self.metrics) or "none"
-
     def core(self) -> Core:
         """What counts: of an evaluator the states that its metrics require, or more, and of a metric no more."""
         options = self.config.options
@@ -62,7 +57,8 @@ class Saved:
         except MetricError:
             required = None
         if required != options:
-            raise FormatError(f"the bytes are damaged: their states are not those that {self.names} require")
+            names = ", ".join(self.metrics)
+            raise FormatError(f"the bytes are damaged: their states are not those that {names} require")
         return Core(self.specs, self.config, _states_of(self.config, self.contents))
 
 

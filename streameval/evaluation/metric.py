@@ -149,7 +149,7 @@ def restored(kind: type[A], saved: Saved) -> A:
     entry = entry_of(saved.specs[0].name) if saved.single and len(saved.specs) == 1 else None
     one: Any = class_of(entry) if entry is not None and kind is Metric else kind
     if one is Metric or saved.single is not issubclass(one, Metric) or one._entry is not entry:
-        what = f"the metric {saved.names}" if saved.single else "an Evaluator"
+        what = f"the metric {', '.join(saved.metrics)}" if saved.single else "an Evaluator"
         raise FormatError(f"the bytes hold {what}, not {kind.__name__}; use streameval.load or its own class")
     return with_core(one.__new__(one), saved.core())  # type: ignore[no-any-return]  # of this class
 

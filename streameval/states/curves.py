@@ -336,10 +336,6 @@ class CurveTables(View[Curves]):
         return None if self.scale is None else self._state.weights.bins(self.columns, *self.read[:2], self.scale)
 
     @cached_property
-    def _side_weights(self) -> list[list[int]]:
-        return self._state.weights.sides(self.columns, self.scale or 0)
-
-    @cached_property
     def weight(self) -> int:
         return self.examples if self.scale is None else self._state.weights.whole(self.scale)
 
@@ -357,7 +353,7 @@ class CurveTables(View[Curves]):
         positive: Integers = sides[:, 1]
         masked: Integers = sides[:, 2]
         if self.scale is not None:
-            positive, masked = np.array(self._side_weights, object).reshape(-1, 2).T
+            positive, masked = np.array(self._state.weights.sides(self.columns, self.scale), object).reshape(-1, 2).T
         return self.weight - masked - positive - binned, positive + weights[:0].sum()
 
     @cached_property

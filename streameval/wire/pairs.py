@@ -28,19 +28,16 @@ _KINDS = {
 }
 _FRACTIONS = {pairing.CONFUSION: 1, pairing.CONTRIBUTION: 2}
 """How many of numerator and denominator a kind needs: the denominator, or both; in the other kinds both are 1."""
-
-
-def _put_parts(sink: Sink, parts: tuple[Part, ...]) -> None:
-    sink.varint(sum((part in parts) << place for place, part in enumerate(PARTS)))
+_BITS: dict[Part, int] = {part: 1 << place for place, part in enumerate(PARTS)}
 
 
 def _take_parts(source: Source) -> tuple[Part, ...]:
     if (bits := source.varint()) >> len(PARTS):
         raise NewerFormatError("a part of pairs")
-    return tuple(part for place, part in enumerate(PARTS) if bits >> place & 1)
+    return tuple(part for part, bit in _BITS.items() if bits & bit)
 
 
-OPTIONS = (Option(96, "parts", _put_parts, _take_parts),)
+OPTIONS = (Option(96, "parts", lambda sink, parts: sink.varint(sum(map(_BITS.__getitem__, parts))), _take_parts),)
 
 
 def put_pairs(sink: Sink, content: PairContent) -> None:

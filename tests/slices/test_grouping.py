@@ -279,6 +279,17 @@ def test_examples_of_slices_of_their_own_are_counted_as_one_by_one(
         if batch == 1 and backend.BACKEND == "compiled":
             monkeypatch.setattr("streameval.slices.sliced.counted", None)  # for slices of more than one example
     monkeypatch.undo()
+    mask = [{row % 5} for row in range(40)]
+    weights = np.arange(40) / 2
+    for row, example in enumerate(zip(*sides, strict=True)):
+        place = {name: values[row] for name, values in where.items()}
+        once.update(*example, where=place, weight=weights[row])
+        once.update(*example, where=place, mask=mask[row])
+    many.update_many(*sides, where=where, weights=weights)
+    many.update_many(*sides, where=where, mask=mask)
+    assert many.to_bytes() == once.to_bytes()
+    with pytest.raises(se.InputError, match="null must be one of"):
+        many.update_many(*sides, where=where, null="drop")
     wrong = [*sides[1][:39], [None]]
     with pytest.raises(se.StreamevalError, match=r"^y_pred\[39\]"):
         many.update_many(sides[0], wrong, where=where)
@@ -286,4 +297,4 @@ def test_examples_of_slices_of_their_own_are_counted_as_one_by_one(
         many.update_many(sides[0][:39], sides[1], where=where)
     assert many.to_bytes() == once.to_bytes()
     many.update_many(*sides, where={name: ["a"] * 40 for name in names})
-    assert many.total().examples == 160
+    assert many.total().examples == 240
