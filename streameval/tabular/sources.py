@@ -25,7 +25,7 @@ from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, inner_join
 from streameval.tabular.rows import Block, blocks_of
-from streameval.tabular.text import STDIN, Keys, read_text, sized
+from streameval.tabular.text import STDIN, Keys, read_text, sized, with_keys
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -187,12 +187,12 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
 
             with _intact(files[0]):
                 kind = ds.ParquetFileFormat() if name == "parquet" else ds.IpcFileFormat()
-                own = ds.dataset(files[:1], format=kind).schema.names
-                # As strings, whatever the other files are: their types must not depend on these.
-                keys = {key: pa.string() for file in files for key in _keys_of(file) if key not in own}
-                dataset = ds.dataset(files, format=kind, partitioning=ds.HivePartitioning(pa.schema(keys)))
-            schemas.append((dataset.schema, files[0]))
-            blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, columns)]
+                dataset = ds.dataset(files, format=kind)
+            # As strings, whatever the other files are: their types must not depend on these.
+            keys = {key: pa.string() for file in files for key in _keys_of(file) if key not in dataset.schema.names}
+            whole = pa.schema([*dataset.schema, *pa.schema(keys)])
+            schemas.append((whole, files[0]))
+            blocks += [_scanned(*scan, columns, size) for scan in _scans(dataset, whole.names, columns)]
     if not schemas:
         return Opened(chain.from_iterable(blocks))
     whole, first = schemas[0]
@@ -221,8 +221,8 @@ def _scanned(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterato
             batches = _parquet_batches(fragment, schema, columns, size)
         else:
             batches = fragment.to_batches(columns=schema.names, batch_size=size, schema=schema)
-        per_row = Path(fragment.path).stat().st_size / max(1, fragment.count_rows())
-        yield from _blocks(batches, fragment.path, per_row)
+        per_row, keys = Path(fragment.path).stat().st_size / max(1, fragment.count_rows()), _keys_of(fragment.path)
+        yield from _blocks((with_keys(batch, keys) for batch in batches), fragment.path, per_row)
 
 
 def _opened(file: str, columns: Columns, size: int, keys: Keys) -> Iterator[Block]:
@@ -236,8 +236,8 @@ def _stream(stream: Any, name: str, columns: Columns, size: int, keys: Keys) -> 
         yield from read_text(stream, name, columns, keys)
         return
     with _intact(name), pa.ipc.open_stream(stream) as reader:
-        names = columns.check_names(reader.schema.names)
-        yield from sized(stream, _blocks((batch.select(names) for batch in _cut(reader, size)), name))
+        names = columns.check_names(dict.fromkeys([*reader.schema.names, *keys]))
+        yield from sized(stream, _blocks((with_keys(batch, keys).select(names) for batch in _cut(reader, size)), name))
 
 
 def files_of(path: PathLike) -> list[Path]:
@@ -310,25 +310,24 @@ def _of(path: str, names: Iterable[str]) -> bool:
     return any(path == name or path.startswith(f"{name}.") for name in names)
 
 
-def _scans(dataset: Any, columns: Columns) -> list[tuple[Any, Any]]:
-    """The files of a dataset one by one, each with the types that its columns have in it."""
+def _scans(dataset: Any, whole: list[str], columns: Columns) -> list[tuple[Any, Any]]:
+    """The files of a dataset one by one, each with the columns that it holds of those that are read."""
     try:
-        names = columns.check_names(dataset.schema.names)
+        names = columns.check_names(whole)
     except InputError as error:
         raise InputError(f"{dataset.files[0]}: {error}") from None
-    whole, scans = dataset.schema, list[tuple[Any, Any]]()
+    scans = list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
         with _intact(fragment.path):
             own = fragment.physical_schema
         # What no file holds comes from the names of folders, such as region=eu.
         parted = _keys_of(fragment.path)
-        for name in columns.check_names(dict.fromkeys([*own.names, *whole.names])):
+        for name in columns.check_names(dict.fromkeys([*own.names, *whole])):
             if name not in names:
                 raise InputError(f"{fragment.path} has a column {name!r}, which other files do not have")
             if name not in own.names and name not in parted:
                 raise InputError(f"{fragment.path} has no column {name!r}{suggestion(name, own.names)}")
-        fields = [own.field(name) if name in own.names else whole.field(name) for name in names]
-        scans.append((fragment, pa.schema(fields)))
+        scans.append((fragment, pa.schema([own.field(name) for name in names if name in own.names])))
     return scans
 
 

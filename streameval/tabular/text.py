@@ -90,7 +90,7 @@ def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str 
     else:
         blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
     while (block := next(blocks, None)) is not None:
-        joined = Block(_with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
+        joined = Block(with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
         del block  # rows are not held while the next are read
         yield joined
         del joined
@@ -109,11 +109,12 @@ def sized(stream: Any, blocks: Iterator[Block]) -> Iterator[Block]:
         before = now
 
 
-def _with_keys(rows: Any, keys: Keys) -> Any:
+def with_keys(rows: Any, keys: Keys) -> Any:
+    """Rows with the columns that folders say of their file, but for those that it has itself."""
     if isinstance(rows, list):
         return [row if isinstance(row, RowError) else {**keys, **row} for row in rows] if keys else rows
     for key, value in keys.items():
-        if key not in rows.column_names:
+        if key not in rows.schema.names:
             rows = rows.append_column(key, pa.repeat(pa.scalar(value, pa.string()), len(rows)))
     return rows
 

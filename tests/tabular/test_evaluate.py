@@ -168,6 +168,23 @@ def test_folders_may_name_the_slices(tmp_path: Path):
         assert [part.where for part in evaluated(source, by="year").slices()] == [{"year": 2026}]
 
 
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+def test_what_a_file_holds_counts_before_the_names_of_its_folders(kind: str, tmp_path: Path):
+    value = table().select(["actual", "predicted"]).slice(0, 2)
+    for folder, own in {"a": ["x", "y"], "b": None, "c": [7, 8], "d": None}.items():
+        rows = value if own is None else value.append_column("part", pa.array(own))
+        (tmp_path / f"part={folder}").mkdir()
+        path = tmp_path / f"part={folder}" / "file.parquet"
+        if kind == "parquet":
+            written(rows, path)
+        else:
+            path = path.with_suffix(".arrow")
+            new = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+            with new(path, rows.schema) as writer:
+                writer.write_table(rows)
+    assert {*evaluated(tmp_path, by="part").get()["part"]} == {"x", "y", "b", 7, 8, "d"}
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "jsonl"])
 def test_names_of_folders_are_strings_whatever_the_others_are(kind: str, tmp_path: Path):
     value = table()
