@@ -285,6 +285,20 @@ def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
     assert pending.evaluator.examples == 1
 
 
+def test_a_mask_and_a_time_are_heeded_however_many_were_observed():
+    single, pending = se.Evaluator(), se.Pending(se.Evaluator())
+    for key in range(150):
+        mask = {"a"} if key % 2 else None
+        single.update({"a", "b"}, {"a"}, mask=mask)
+        pending.predict(key, {"a"})
+        pending.observe(key, {"a", "b"}, mask=mask)
+    assert pending.evaluator == single
+    pending.predict("late", {"a"}, t=5)
+    with pytest.raises(se.InputError, match="goes backwards"):
+        pending.observe("late", {"a"}, t=4)
+    assert pending.evaluator == single
+
+
 def test_errors_say_what_is_known_of_a_key():
     pending = se.Pending(se.Evaluator(), max_pending=1)
     pending.predict(1, {"a"})

@@ -122,6 +122,22 @@ def test_batches_equal_single_examples(mode: str, weighted: bool, form: str):
 # -- Tumbling ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_weighted_batch_in_a_window_in_progress_counts_as_single_examples_do():
+    rng = np.random.default_rng(2)
+    true, pred = rng.random((2, 150, 3)) < 0.4
+    weights = rng.integers(0, 4, 150) / 2
+    one, many = (se.Tumbling(se.Evaluator(labels=range(3)), size=1000) for _ in range(2))
+    for each in (np.ones(150), weights):
+        many.update_many(true, pred, weights=each if each is weights else None)
+        for y_true, y_pred, weight in zip(true, pred, each, strict=True):
+            one.update(y_true, y_pred, weight=weight)
+        for window in (one, many):
+            window.update(true[0], pred[0])  # from now on what is in progress is counted fast
+        with pytest.raises(se.InputError, match="null must be one of"):
+            many.update_many(true, pred, null="drop")
+        assert many == one
+
+
 def test_a_window_of_examples_closes_with_its_last_one():
     window = se.Tumbling(se.Evaluator(["f1_micro"]), size=4, history=2)
     assert (window.index, window.closed, window.last) == (0, (), None)
