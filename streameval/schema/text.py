@@ -20,12 +20,14 @@ _ALIKE = re.compile(r"-?(\d+|0x[0-9a-f]+)|True|False|None|OTHER|")  # strings th
 
 
 def python_value(value: Any) -> Any:
-    """The number or string of Python that a value of numpy, or an array or tensor without dimensions, stands for."""
+    """The value of Python that one of numpy or Arrow, or an array or tensor without dimensions, stands for."""
     if isinstance(value, np.generic):
         plain = isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64)
         return value.item() if plain else value  # numpy counts a duration among its integers
     if type(value) is dict and value and value.keys() <= {False, True}:  # probabilities of River
         return value.get(True, 0.0)
+    if hasattr(value, "as_py"):
+        return value.as_py()
     if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
         return value
     return None if np.ma.is_masked(value) else value.item()

@@ -1083,6 +1083,7 @@ LABELS = {
     "twice": (["cat", "dog", "cat"], ("labels", "'cat'", "twice")),
     "integer twice": ([1, 2, np.int8(1)], ("labels", "1", "twice")),
     "array without dimensions twice": ([1, 2, np.array(1)], ("labels", "1", "twice")),
+    "strings of Arrow twice": (pa.array(["a", "b", "a"]), ("labels", "'a'", "twice")),
     "numpy string twice": (["a", np.str_("a")], ("labels", "'a'", "twice")),
     "2-D array": (np.array([["a", "b"]]), ("array",)),
     "array of float": (np.array([1.0, 2.0]), ("1.0",)),

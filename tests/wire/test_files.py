@@ -223,7 +223,7 @@ def test_what_cannot_be_written_is_named_with_the_reason(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("path", [b"state", "", "a\0b", "\ud800", 3, None, ["state"]], ids=ascii)
+@pytest.mark.parametrize("path", [b"state", "", "new/", "a\0b", "\ud800", 3, None, ["state"]], ids=ascii)
 @pytest.mark.parametrize("call", [check_writable, read_file, lambda path: write_file(path, b"new")])
 def test_what_is_no_path_is_refused(call: Any, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
