@@ -3,7 +3,9 @@
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
+
+from streameval.kernel.memory cimport data_of
 
 import numpy as np
 
@@ -46,30 +48,17 @@ cdef inline bint is_narrow(lists):
     return lists.offsets.dtype == np.int32 and lists.places.dtype == np.int32
 
 
-cdef inline const void* start_of(numbers, bint wide) except? NULL:
-    cdef const int64_t[::1] long_numbers
-    cdef const int32_t[::1] short_numbers
-    if not len(numbers):
-        return NULL
-    if wide:
-        long_numbers = numbers
-        return &long_numbers[0]
-    short_numbers = numbers
-    return &short_numbers[0]
-
-
 cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t width):
     """Point to lists, whose numbers are 64-bit ones if `wide`; returns the arrays that must outlive this."""
-    cdef const int64_t[::1] leads
+    cdef int size = 8 if wide else 4
     offsets, places, columns, _ = lists
     if wide:
         offsets, places = np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(places, np.int64)
     if len(offsets) != examples + 1:
         raise IndexError(f"{len(offsets)} offsets do not bound {examples} lists")
-    to.offsets, to.places, to.held = start_of(offsets, wide), start_of(places, wide), len(places)
+    to.offsets, to.places, to.held = data_of(offsets, b"i", size), data_of(places, b"i", size), len(places)
     to.columns, to.limit = NULL, width
     if columns is not None:
-        leads = columns
-        to.columns, to.limit = <const int64_t*>start_of(columns, True), leads.shape[0]
-        check_columns(leads, width)
+        to.columns, to.limit = <const int64_t*>data_of(columns, b"i", 8), len(columns)
+        check_columns(columns, width)
     return offsets, places

@@ -8,8 +8,8 @@ from cpython.unicode cimport PyUnicode_CheckExact
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 
-from streameval.kernel.lists cimport read_score, start_of
-from streameval.kernel.memory cimport check_memory
+from streameval.kernel.lists cimport read_score
+from streameval.kernel.memory cimport check_memory, data_of
 from streameval.kernel.table cimport se_sums, se_sums_init, se_sums_next, set_seed
 
 cimport numpy as cnp
@@ -50,7 +50,7 @@ def string_codes(offsets, data):
     if len(offsets) < 2:
         return twin.string_codes(offsets, data)
     strings.wide, strings.count = offsets.dtype == np.int64, len(offsets) - 1
-    strings.offsets = start_of(offsets, strings.wide)
+    strings.offsets = data_of(offsets, b"i", 8 if strings.wide else 4)
     strings.data, strings.size = &held[0] if held.shape[0] else <const uint8_t*>b"", held.shape[0]
     codes = np.empty(strings.count, np.int32)
     code = codes
