@@ -36,7 +36,7 @@ def path_text(path: object) -> str:
     """A path as a string; `InputError` for what is none, or what no file can be called."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else b""
     with contextlib.suppress(UnicodeEncodeError):
-        if isinstance(text, str) and os.path.basename(text) and b"\0" not in os.fsencode(text):
+        if isinstance(text, str) and text[-1:] not in ("", "/", os.sep) and b"\0" not in os.fsencode(text):
             return text
     raise InputError(f"path must be a string or a pathlib.Path that names a file, not {quoted(path)}")
 
