@@ -110,7 +110,7 @@ def _leave_pandas_out() -> None:
 
 
 def _failed(text: str) -> int:
-    say(f"streameval: {' '.join(map(str.strip, text.splitlines()))}")
+    say(f"streameval: {_one_line(text)}")
     return 2
 
 
@@ -120,4 +120,8 @@ def _warned(message: Warning | str, *_: object, **__: object) -> None:
         if text in WARNINGS.get():  # of another reading of the same state
             return
         WARNINGS.get().append(text)
-    say(f"warning: {' '.join(map(str.strip, text.splitlines()))}")
+    say(f"warning: {_one_line(text)}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(map(str.strip, text.splitlines()))

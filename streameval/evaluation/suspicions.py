@@ -25,7 +25,7 @@ from streameval.states.views import Tables
 
 _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
-_DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # alone, or behind its label
+_DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]

@@ -223,8 +223,7 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
 
 def check_row_keys(values: Mapping[str, Any], notes: InputNotes) -> None:
     """Warn where a data frame or Series has the row keys of the first in another order."""
-    eager = (pair for pair in values.items() if hasattr(pair[1], "iloc") and not hasattr(pair[1], "compute"))
-    keys = [(name, value.index) for name, value in eager]
+    keys = [(name, each.index) for name, each in values.items() if hasattr(each, "iloc") and form_of(each) != "lazy"]
     for name, key in keys[1:]:
         if "rows" not in notes.warnings and _are_reordered(keys[0][1], key):
             first, order = keys[0][0], "hold the same keys in another order"

@@ -15,7 +15,7 @@ from streameval.kernel.types import FloatArray, IntArray, Lists, ScoreArray, UIn
 from streameval.schema.text import number_or_none, python_value, quoted
 
 _NUMBERS = (int, float, np.floating)
-_UNQUOTED = ": write it without quotes"
+_UNQUOTED, _NAN = ": write it without quotes", ', or construct with nan="missing"'
 THRESHOLD = "give threshold=0.5", "give --scores, not --predicted, and --threshold 0.5"
 _EXPECTED = {
     TRUE: ("truth is 0, 1, or None or NaN where masked", "truth is 0 or 1, or null where masked"),
@@ -138,13 +138,13 @@ def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputE
 
 
 def _nothing(value: object, label: object, argument: Argument) -> InputError:
-    missing = wording(', or construct with nan="missing"', ", or skip the row with --skip-bad")
+    missing = wording(_NAN, ", or skip the row with --skip-bad")
     advice = f"give a number, or leave the label out{missing if argument.compared or argument.scored else ''}"
     return _wrong(wording(quoted(value), "null"), label, advice, argument)
 
 
 def _not_finite(value: Any, label: object, argument: Argument) -> InputError:
-    missing = wording(', or construct with nan="missing"', "; leave the label out, or skip the row with --skip-bad")
+    missing = wording(_NAN, "; leave the label out, or skip the row with --skip-bad")
     return _wrong(quoted(value), label, f"scores must be finite{missing if value != value else ''}", argument)
 
 
