@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 
 _ANSWERS = "slices of a single metric answer"
+_FEW = 16  # examples for each slice, up to which it is quicker to count them one by one than a state for each slice
+_FAR = 2**28  # examples, up to which what some examples add at once cannot pass a limit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,18 +138,21 @@ class Sliced(Mergeable, Generic[A]):
         """
         self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
-    def _count_plain(self, examples: Iterable[tuple[Sequence[Key], object, object, Weight]]) -> bool:
-        """Count examples, if reading them runs no code of the user and each has slices of its own, which are there."""
-        parts, counting = list[Part](), set[int]()
+    def _count_plain(self, examples: Sequence[tuple[Sequence[Key], object, object, Weight]]) -> bool:
+        """Count examples, if reading them runs no code of the user and their slices are there."""
+        parts, counting, most = list[Part](), set[int](), _FAR - len(examples)
         with self._guard:
             for keys, y_true, y_pred, weight in examples:
                 for group, key in zip(self._slices, keys, strict=True):
-                    part = group.find(key)
-                    if part is None or id(part) in counting:
+                    if (part := group.find(key)) is None:
+                        return False
+                    core = core_of(part)
+                    if (plain := core.prepare_plain(y_true, y_pred, weight)) is None:
+                        return False
+                    # Two examples of one slice are increments, unless sums are stored besides, as new values.
+                    if id(part) in counting and (len(plain) > 1 or core.table.examples > most):
                         return False
                     counting.add(id(part))
-                    if (plain := core_of(part).prepare_plain(y_true, y_pred, weight)) is None:
-                        return False
                     parts += plain
             commit.Root.commit(parts)
         return True
@@ -208,7 +213,9 @@ class Sliced(Mergeable, Generic[A]):
             groupings, slices = self._grouped(columns), self._slices[0].slices
             like = slices[next(filter(None, slices), REST)]  # whose labels have columns already
         plain = weights is None and mask is None and null in NULLS and not notes_of(self._guard).room
-        if plain and all(_are_rows(side, len(keys) - 1) for _, keys in groupings for side in (y_true, y_pred)):
+        examples, slices_of_all = len(columns[0].codes), sum(len(keys) - 1 for _, keys in groupings)
+        few = examples * len(groupings) <= _FEW * slices_of_all
+        if plain and few and all(_are_rows(side, examples) for side in (y_true, y_pred)):
             for group, (_, keys) in zip(self._slices, groupings, strict=True):
                 for known in map(core_of, filter(None, map(group.slices.get, keys))):
                     look_if_due(self._guard, known)

@@ -261,8 +261,9 @@ def test_entries_of_a_dictionary_that_no_list_holds_are_no_labels():
 
 @pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("names", [["user"], ["user", "place"]])
-def test_examples_of_slices_of_their_own_are_counted_as_one_by_one(
-    names: list[str], scored: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("users", [40, 8])
+def test_examples_of_few_of_a_slice_are_counted_as_one_by_one(
+    names: list[str], users: int, scored: bool, monkeypatch: pytest.MonkeyPatch
 ):
     rng = np.random.default_rng(3)
     true, pred = rng.random((40, 5)) < 0.4, rng.random((40, 5))
@@ -270,7 +271,7 @@ def test_examples_of_slices_of_their_own_are_counted_as_one_by_one(
     metrics = ["f1_micro", "lrap", "roc_auc_macro"] if scored else ["f1_micro"]
     options: dict[str, Any] = {"threshold": 0.5} if scored else {}
     once, many = (se.Sliced(se.Evaluator(metrics, labels=range(5), **options), by=names) for _ in range(2))
-    where = {name: [f"{name} {row}" for row in range(40)] for name in names}
+    where = {name: [f"{name} {row % users}" for row in range(40)] for name in names}
     for batch in range(3):
         for row, example in enumerate(zip(*sides, strict=True)):
             once.update(*example, where={name: values[row] for name, values in where.items()})

@@ -55,6 +55,7 @@ cdef extern from "curves/rows.h" nogil:
     void se_discard(se_table*)
     void se_pairs(const se_label*, const int64_t*, ptrdiff_t, int64_t (*)[2], uint64_t (*)[2][2])
     int se_append_rows(se_label*, const se_score_rows*, int)
+    void se_owe_rows(se_label*, const se_score_rows*, int)
     int64_t se_mentioned(const se_label*)
     int se_append_examples(se_label*, se_examples*)
     int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
@@ -409,7 +410,8 @@ cdef int prepare_rows(void* table, const void* data, int by, bint known, se_part
     coming = <Coming*>PyMem_Malloc(sizeof(Coming))
     check_memory(coming != NULL)
     coming.bins, coming.rows = <PyObject*>table, rows
-    part.commit, part.data, part.release = commit_rows, coming, PyMem_Free
+    se_owe_rows(bins.labels, rows, 1)
+    part.commit, part.data, part.release = commit_rows, coming, release_rows
     return 0
 
 
@@ -435,9 +437,18 @@ cdef void commit_leaving(void* data) noexcept:
 cdef void commit_rows(void* data) noexcept:
     cdef Coming* coming = <Coming*>data
     cdef Bins bins = <Bins>coming.bins
+    se_owe_rows(bins.labels, coming.rows, -1)
     if not se_append_rows(bins.labels, coming.rows, True):
         abort()
     bins.examples += coming.rows.rows
+    coming.rows = NULL
+
+
+cdef void release_rows(void* data) noexcept:
+    cdef Coming* coming = <Coming*>data
+    if coming.rows != NULL:
+        se_owe_rows((<Bins>coming.bins).labels, coming.rows, -1)
+    PyMem_Free(coming)
 
 
 @cython.final

@@ -57,8 +57,8 @@ SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrd
     return 1;
 }
 
-/* Append the scores of all rows; or, unless it `appends`, make room for them, so that to append them needs no memory. 0 if
-   memory ran out; some are appended then. */
+/* Append the scores of all rows; or, unless it `appends`, make room for them besides what is owed, so that to append them
+   needs no memory. 0 if memory ran out; some are appended then. */
 static int se_append_rows(se_label *labels, const se_score_rows *in, int appends) {
     se_counter counter = {0};
     for (ptrdiff_t column = 0; column < in->width && in->rows; column += SE_WIDE_TILE) {
@@ -78,7 +78,7 @@ static int se_append_rows(se_label *labels, const se_score_rows *in, int appends
         for (ptrdiff_t j = 0; j < wide && in->single && !narrow; j++) /* all of these columns alike */
             for (int i = 0; i < 2; i++) enough &= se_accept(&owner[j]->table[i], 0);
         for (ptrdiff_t j = 0; j < wide && !appends; j++)
-            for (int i = 0; i < 2; i++) enough &= se_extend(&owner[j]->table[i], (size_t)in->rows);
+            for (int i = 0; i < 2; i++) enough &= se_extend(&owner[j]->table[i], owner[j]->table[i].owed + (size_t)in->rows);
         if (!appends && enough) continue;
         if (enough && narrow) enough = se_append_columns(owner, in, column, wide, side, 1, 1);
         else if (enough && in->single) enough = se_append_columns(owner, in, column, wide, side, 1, 0);
@@ -91,6 +91,11 @@ static int se_append_rows(se_label *labels, const se_score_rows *in, int appends
         }
     }
     return 1;
+}
+
+/* Owe the room that was made for rows (by 1), or no longer (by -1). */
+static void se_owe_rows(se_label *labels, const se_score_rows *in, int by) {
+    for (ptrdiff_t at = 0; at < 2 * in->width; at++) labels[in->columns[at / 2]].table[at % 2].owed += (size_t)(by * in->rows);
 }
 
 /* -- example by example -------------------------------------------------------------------------------------------------- */
