@@ -69,31 +69,42 @@ class Source:
                 block = None  # while the next is read
 
 
-def _stdin() -> Any:
+def _stdin(*, again: bool = False) -> Any:
+    """Standard input from its start, which is held if it will be read once more."""
     if sys.stdin is None:
         raise UserError("standard input is closed")
-    return _interruptible(sys.stdin)
+    stream = _interruptible(sys.stdin)
+    stream.head.seek(0)
+    stream.again = again
+    return io.BufferedReader(stream)
 
 
-@lru_cache(maxsize=1)  # what it has read ahead
-def _interruptible(stream: Any) -> io.BufferedReader:
+@lru_cache(maxsize=1)  # what was read for its columns
+def _interruptible(stream: Any) -> _Interruptible:
     stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # which has only text
-    return io.BufferedReader(_Interruptible(getattr(stream, "raw", stream)))
+    return _Interruptible(getattr(stream, "raw", stream))
 
 
 class _Interruptible(io.RawIOBase):
     """A stream whose reads Ctrl-C ends, also if it is pressed just before one blocks, which a plain read misses."""
 
     def __init__(self, stream: Any) -> None:
-        self._stream = stream
+        self._stream, self.head, self.again = stream, io.BytesIO(), False
 
     def readable(self) -> bool:
         return True
 
+    def close(self) -> None:
+        """Nothing: one reader of it follows another."""
+
     def readinto(self, buffer: Any) -> Any:
+        if count := self.head.readinto(buffer):
+            return count
         while not arrives(_PAUSE):  # an interrupt that comes just before a wait is raised after it
             pass
-        return self._stream.readinto(buffer)
+        count = self._stream.readinto(buffer)
+        self.head.write(buffer[: count if self.again else 0])
+        return count
 
 
 def arrives(seconds: float) -> bool:
@@ -113,9 +124,7 @@ def columns_of(source: Source) -> list[str]:
             headers.append([*map(str, names)])
             raise InputError("only the names are wanted")  # and if a file is CSV, with each delimiter
 
-    stream: Any = source.path
-    if stream == STDIN:
-        stream = io.BufferedReader(io.BytesIO(_stdin().peek()))
+    stream = _stdin(again=True) if source.path == STDIN else source.path
     try:
         block = next(open_source(stream, Header("?", "?"), _ROWS).blocks, None)
     except InputError:

@@ -100,6 +100,18 @@ def test_a_stream_on_standard_input_is_recognised_by_how_it_begins(run, tmp_path
     assert se.load("state") == library()
 
 
+@pytest.mark.parametrize("data", [
+    jsonl([{"y_true": row["tags"], "guess": row["guess"], "note": "x" * 200_000} for row in ROWS]),
+    gzip.compress(jsonl([{"id": os.urandom(9_000).hex(), "y_true": row["tags"], "guess": []} for row in ROWS])),
+    ("guess," + ",".join(map(str, range(9_000))) + ",y_true\n" + f"a|b{',1' * 9_000},a\n" * 3).encode(),
+])  # fmt: skip
+def test_the_column_of_true_labels_is_found_on_standard_input_whatever_the_length_of_its_first_row(run, data):
+    ran = run("evaluate", "-", "--predicted", "guess", "--save", "state", stdin=data)
+    assert (ran.code, ran.err) == (0, "true labels: column 'y_true'\n")
+    ran = run("evaluate", "-", "-a", "y_true", "--predicted", "guess", "--save", "named", stdin=data)
+    assert (ran.code, se.load("state").examples, se.load("state")) == (0, 3, se.load("named"))
+
+
 @pytest.mark.parametrize("form", [
     lambda row: row,
     lambda row: {**row, "p": [list(pair) for pair in row["p"].items()]},
