@@ -20,6 +20,7 @@ from streameval.evaluation.evaluator import DEFAULT_METRICS
 from streameval.evaluation.kinds import reads_scores
 from streameval.metrics.catalogue import COMMA, build_spec, entry_of, parse_spec
 from streameval.metrics.spec import MetricSpec
+from streameval.schema.text import either
 from streameval.tabular.evaluate import Counting, with_truth
 from streameval.tabular.job import Job, JobOptions
 from streameval.tabular.sources import no_file
@@ -160,14 +161,18 @@ def counting_of(
     _find_truth(options, sources, scored=bool(metrics))
     if len(sources) > 1 and (options["example"] or options["truth"]):
         raise UserError("--example and --truth are for one FILE; give one file, folder or pattern")
+    by, size = names_of(options.get("by")), options.get("window")
+    for check in checks:
+        if check.scope != "all" and size is None and (not by or (check.scope.isidentifier() and check.scope not in by)):
+            raise check.no_slice(f"slices by {either(by)}" if by else "")
     if options["strict"]:
         warnings.simplefilter("error", DataWarning)
     names = ("actual", "predicted", *JobOptions.__annotations__)
     read = {name: value for name in names if (value := options.get(name)) not in (None, [])}
-    read |= {"by": names_of(options.get("by")), "labels": labels_of(options["labels"])}
+    read |= {"by": by, "labels": labels_of(options["labels"])}
     if (sep := read.get("sep")) in _ESCAPES:
         read["sep"] = _ESCAPES[sep]
-    beta, threshold, size = options.get("beta"), read.get("threshold"), options.get("window")
+    beta, threshold = options.get("beta"), read.get("threshold")
     scored, decided = "scores" in read, "scores" not in read or threshold is not None
     if not scored and threshold is not None:
         raise UserError("--threshold is for scores; name their column with --scores")

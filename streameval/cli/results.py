@@ -226,13 +226,15 @@ class Check:
     test: str
     limit: float
 
+    def no_slice(self, known: str) -> UserError:
+        there = known or "none; --by COLUMN of evaluate makes them"
+        return UserError(f"--fail-if '{self.text}': [{self.scope}] is not a slice; there are {there}")
+
     def failed(self, parts: Sequence[Part]) -> str:
         """How it failed, or nothing."""
         chosen = [part for part in parts if self.scope in (_tight(part.scope), ",".join(part.where or ()) or None)]
         if not chosen:
-            known = ", ".join(part.scope for part in parts[1:10])
-            there = f"there are {known}" if known else "there are none; --by COLUMN of evaluate makes them"
-            raise UserError(f"--fail-if '{self.text}': [{self.scope}] is not a slice; {there}")
+            raise self.no_slice(", ".join(part.scope for part in parts[1:10]))
         numbers: list[tuple[str, Number]] = []
         for part in chosen:
             for label, number in part.metrics[self.metric.key].items():

@@ -121,7 +121,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             rows = f"lists in {wording(*SIDES[name])} have one length and repeat labels"
             write = wording("give [f'{i}={c}' for i, c in enumerate(row)]", "write labels such as '0=3'")
             ways = f"{write}, for labels {wording('sets or ', '')}{option('rows', 'labels')}"
-            yield "repeats", f"{rows}, as rows do that have a class for each column; {ways}"
+            yield "repeats", f"{rows}, as with padding, to be left out, or with a class for each column; {ways}"
             explained = True
     if config.unknown == "ignore":
         declared = {*(config.labels or ())}
@@ -216,7 +216,7 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
 
     Of the latter each is on one side only, or of many examples at least one of them is.
     """
-    _, fn, fp, tp, _ = cells
+    _, fn, fp, tp, masked = cells
     groups: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
         groups.setdefault(_folded(name), []).append(place)
@@ -230,11 +230,12 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
             [place for place in group if side[place] and not other[place] and not tp[place]]
             for side, other in ((fn, fp), (fp, fn))
         )
-        sides = ("y_true", mine), ("y_pred", theirs)
+        masks = [place for place in group if masked[place] and not cells[:4, place].any()]
+        sides = ("y_true", mine), ("y_pred", theirs), ("mask", masks)
         only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
         if only and examples >= FIRST:
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
-            mine, theirs = mine or both, theirs or both
+            mine, theirs = mine or both, theirs or masks or both
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"

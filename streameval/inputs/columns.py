@@ -62,8 +62,8 @@ class Reader:
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""
-        self.has_strings |= isinstance(label, str)
         plain: Any = label if type(label) in _PLAIN else normalise(label)
+        self.has_strings |= isinstance(plain, str)
         known = self.labels.columns.get(plain)
         if known is not None:
             return known

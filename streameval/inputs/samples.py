@@ -21,7 +21,7 @@ from streameval.schema.config import Config
 from streameval.schema.input_notes import InputNotes
 from streameval.schema.labels import Label, in_order
 from streameval.schema.recording import ExampleScores
-from streameval.schema.text import label_text, number_of, quoted, type_text
+from streameval.schema.text import label_text, number_of, python_value, quoted, type_text
 
 _DECLARED = "labels=, in the order of columns", "--labels, in the order of columns"
 _LABELS = 10_000  # of one argument that are noted
@@ -71,7 +71,7 @@ class Sample:
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
 
     def _mention(self, labels: Iterable[Any]) -> None:
-        self.labels.update(islice(labels, max(0, _LABELS - len(self.labels))))
+        self.labels.update(map(python_value, islice(labels, max(0, _LABELS - len(self.labels)))))
 
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""

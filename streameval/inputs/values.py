@@ -175,7 +175,8 @@ def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
         other = f", where labels {labels or each}" * (not mapped and isinstance(value, int | np.integer))
         return f": where integers are counts {positive}{other}{array}; leave out columns that are no labels"
     swapped = f": are {wording('y_true and y_pred', '--actual and --predicted')} swapped?"
-    return swapped if role == TRUE and isinstance(value, float | np.floating) else ""
+    gap = ", else 0 for what is not predicted" * (role == PRED and number != number)
+    return swapped if role == TRUE and isinstance(value, float | np.floating) else gap
 
 
 def _is_number(string: str | bytes) -> bool:

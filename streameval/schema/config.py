@@ -163,7 +163,7 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
             advice = "sorted(labels, key=labels.get)" if positions else "[labels[key] for key in sorted(labels)]"
         raise LabelError(f"{unordered}; give a list, for example {advice}")
     try:
-        names = tuple(normalise(python_value(label)) for label in labels)
+        names = tuple(normalise(label) for label in labels)
     except LabelError as error:
         wrong, _, way = str(error).rpartition("; ")  # what it says of examples helps nobody who declares labels
         raise LabelError(f"{option('labels')}: {wrong}; {way.partition(', or ')[0]}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from bisect import bisect
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
 from itertools import islice
 from operator import countOf, lt
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ import numpy as np
 from streameval.errors import LabelError, wording
 from streameval.kernel.backend import commit
 from streameval.kernel.types import IntArray
-from streameval.schema.text import quoted
+from streameval.schema.text import python_value, quoted
 
 Label: TypeAlias = str | int
 ByLabel: TypeAlias = Mapping[str, float] | Mapping[int, float] | Mapping[Label, float]  # whose keys are invariant
@@ -35,12 +36,13 @@ def is_unicode(string: str) -> bool:
 
 def normalise(label: object) -> Label:
     """The plain ``str`` or ``int`` behind a label, or `LabelError`."""
+    label = python_value(label)
     if isinstance(label, str):
         if not is_unicode(label):
             invalid = f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode"
             raise LabelError(f"{invalid}; decode the bytes correctly")
         return str.__str__(label)
-    if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
+    if isinstance(label, int) and not isinstance(label, bool):
         return int.__add__(int(label), 0)
     must = f"a label must be {wording('a str or an int', 'a string or an integer')}, not"
     if isinstance(label, float | np.floating) and label == label:
@@ -49,8 +51,9 @@ def normalise(label: object) -> Label:
         raise LabelError(f"{must} the float {quoted(label)}; {wording(f'{way} give a numpy array', shell)}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"{must} {wording(quoted(label), 'null')}; leave it out")
-    way = "give one list of labels" + wording(", or for many examples use update_many", "")
-    way = way if isinstance(label, list) else "decode it" if isinstance(label, bytes) else "convert it"
+    several = "give one list of labels" + wording(", or for many examples use update_many", "")
+    ways = {list: several, bytes: "decode it", Enum: "give its value or its name", object: "convert it"}
+    way = next(way for kind, way in ways.items() if isinstance(label, kind))
     raise LabelError(f"{must} {type(label).__name__} ({quoted(label)}); {way}")
 
 

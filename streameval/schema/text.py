@@ -33,8 +33,10 @@ def python_value(value: Any) -> Any:
     return None if np.ma.is_masked(value) else value.item()
 
 
-def number_or_none(value: object) -> float | None:
+def number_or_none(value: Any) -> float | None:
     """A real number as a float64, infinite where too large; None for anything else, booleans and strings among it."""
+    if type(value).__name__ == "Decimal" and not value.is_snan():
+        return float(value)
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
         return None  # numpy counts a duration among its integers
     try:

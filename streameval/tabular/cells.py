@@ -39,6 +39,7 @@ _CALL = re.compile(
     re.DOTALL,
 )
 _OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
+_OPEN = re.compile(r"[\[{][^]})]*")  # without an end, as of cells that are cut off
 _WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _SCORE = re.compile(r":\s*[+-]?[\d.]+(e[+-]?\d+)?(?=\s*([|,;/+&\s]|$))", re.IGNORECASE)
@@ -104,7 +105,7 @@ def list_of(cell: str, sep: str) -> Any:
         with suppress(*_NO_LITERAL):
             if isinstance(value := ast.literal_eval(text), tuple):
                 return [*value]
-    if not _OBJECT.fullmatch(text):
+    if not (is_open := _OPEN.fullmatch(text)) and not _OBJECT.fullmatch(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
         return STRICT.decode(text) or []  # of Postgres {} is a list
@@ -119,7 +120,7 @@ def list_of(cell: str, sep: str) -> Any:
     try:
         if braces and at == len(inside) and len(tokens) > 1 and {*tokens} <= {"t", "f"}:  # booleans of Postgres
             return [{"t": True, "f": False}[word] for word in tokens]
-        if at == len(inside):
+        if at == len(inside) and not is_open:
             return [_value(token, braces=braces) for token in tokens]
         value = ast.literal_eval(text)  # such as pairs
         if isinstance(value, list | dict):

@@ -193,14 +193,25 @@ def _checked(block: Block, columns: Columns) -> Block:
 def _table(blocks: Iterable[Block], columns: Columns) -> Any:
     tables = list[Any]()
     try:
-        for rows in (block.rows for block in blocks):
+        for block in blocks:
+            rows = block.rows
             if isinstance(rows, list):
                 listed = {name: column_of(rows, name, "a column") for name in columns.check_names(rows[0])}
-                rows = table_of(pa.table(listed), columns)
+                arrays = [_array(values, name, block.place) for name, values in listed.items()]
+                rows = table_of(pa.table(arrays, [*listed]), columns)
             tables.append(rows)
         return pa.concat_tables(tables, promote_options="permissive").combine_chunks()
-    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+    except pa.ArrowException as error:
         raise InputError(f"a column cannot be converted to Arrow: {error}; give its values one type") from None
+
+
+def _array(values: list[Any], name: str, place: Callable[[int], str]) -> Any:
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
+        odd = next((f"{place(row)}: " for row, value in enumerate(values) if type(value) is not type(values[0])), "")
+        cannot = f"column {name!r} cannot be converted to Arrow: {error}"
+        raise InputError(f"{odd}{cannot}; give its values one type") from None
 
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
@@ -211,8 +222,11 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     table = _table(parts, columns)
     example, label = str(columns.example), str(columns.label)
     for name in (example, label):
-        empty = pc.sum(pc.equal(table.column(name), "")).as_py() if parts[0].sep is not None else 0  # cells of CSV
-        if nulls := table.column(name).null_count + (empty or 0):
+        if parts[0].sep is not None:  # cells of CSV
+            cells = pc.utf8_trim_whitespace(table.column(name))
+            cells = pc.if_else(pc.equal(cells, ""), None, cells)
+            table = table.set_column(table.column_names.index(name), name, cells)
+        if nulls := table.column(name).null_count:
             raise InputError(f"column {name!r} holds {number_of(nulls, 'null')}; drop those rows")
     codes = _codes(table.column(example))
     order, offsets = np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(codes))])

@@ -39,6 +39,7 @@ _WHOLE = (
     "Parquet or Arrow, but only JSON Lines, CSV and TSV can be read as a stream, compressed or while they grow; "
     "evaluate the path of a complete file"
 )
+_ICONV = "{0}; save it as UTF-8, for example with iconv -f {0} -t UTF-8"
 _REFUSED = {
     **dict.fromkeys((b"PAR1", b"ARRO", b"\xff\xff\xff\xff"), _WHOLE),
     MAGIC: "a saved state; read it with streameval.load, or in a shell with streameval show",
@@ -47,8 +48,8 @@ _REFUSED = {
     b"\xfd7zX": "compressed by xz; give xzcat{0} | streameval evaluate - ..., or the file that it holds",
     b"PK\x03\x04": "an Excel file or an archive; save the table as CSV",
     b"\xd0\xcf\x11\xe0": "an Excel file; save the table as CSV",
-    b"\xff\xfe": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
-    b"\xfe\xff": "UTF-16; save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8",
+    **dict.fromkeys((b"\xff\xfe\0\0", b"\0\0\xfe\xff"), _ICONV.format("UTF-32")),
+    **dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), _ICONV.format("UTF-16")),
     b"\x93NUMPY": "an array of numpy; load it with numpy.load and give the array to streameval.score",
     b"\x80": "a pickle; save the table as CSV or Parquet",
 }  # fmt: skip

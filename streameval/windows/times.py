@@ -205,6 +205,8 @@ class _Line(Clock):
 
 def clock_of(period: object, name: str) -> Clock:
     """How times are read with such a period."""
+    if isinstance(period, np.timedelta64) and isinstance(plain := period.item(), timedelta):  # no integer, as of months
+        period = plain
     if isinstance(period, timedelta):
         if period != period or getattr(period, "nanoseconds", False):
             raise InputError(f"{name} must be a whole number of microseconds, not {quoted(period)}")

@@ -53,10 +53,14 @@ def test_each_check_has_its_line(run):
     ("f1_micro < high", "is not a check"), ("f1_micro << 1", "is not a check"), ("f1_micro < 1 < 2", "is not a check"),
     ("f1_micro < nan", "is not a check"), ("change(f1_micro) < 0", "is not a check"), ("", "is not a check"),
     ("f1_micr < 1", "there is no metric 'f1_micr'; did you mean"), ("accuracy < 1", "has more than one meaning"),
+    ("f1_micro[r] < 1", "[r] is not a slice; there are slices by by"),
     ("roc_auc < 1", "roc_auc_macro requires scores"), ("ndcg(k=0) < 1", "k of ndcg must be"),
 ])  # fmt: skip
 def test_what_is_no_check_is_refused_before_a_row_is_read(run, check, message):
     refused(run(*COMMAND, "--fail-if", check, stdin=b"{"), message)
+    refused(
+        run(*COMMAND[:-2], "--fail-if", "F1[by] < 1", stdin=b"{"), "[by] is not a slice; there are none; --by COLUMN"
+    )
 
 
 def test_checks_of_rows_that_are_not_there_and_of_what_is_undefined_are_status_2(run):

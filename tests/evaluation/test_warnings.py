@@ -93,6 +93,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "padded truths": ({}, repeat(([3, 7, -100], [3, 7]), ([7, -100, -100], [3])), 20, "have label -100 and another"),
     "padded predictions": ({}, repeat(([3], [3, -1]), ([7, 3], [7, 3])), 20, "leave out labels below 0"),
     "classes of columns": ({}, draw(lambda _: (DRAW.integers(2, 4, 4).tolist(), {2, 3})), 20, "a class for each"),
+    "padded with 0": ({}, repeat(([3, 7, 0, 0], {3}), ([5, 0, 0, 0], {5})), 20, "as with padding, to be left out, or"),
     "classes predicted": ({}, draw(lambda _: ({"a", "b"}, [*DRAW.choice(["a", "b"], 3)])), 20, "lists in y_pred have"),
     "strings of booleans": ({}, repeat((["True", "False"], ["False"] * 2)), 20, "give np.asarray(rows) == 'True', for"),
     "rows of yes and no": ({}, repeat((["n", "n"], ["Y", "n"]), (["Y"], ["Y"])), 20, "np.asarray(rows) == 'Y', for"),
@@ -229,6 +230,21 @@ def test_sparse_scores_that_are_all_one_are_warned_of_as_dense_ones_are():
     ev.update_many(np.array([[1, 0], [0, 1]] * 20), sparse.csr_array([[1, 0], [1, 0]] * 20))
     with pytest.warns(se.DataWarning, match="all scores in y_pred are 0 or 1"):
         ev.get()
+
+
+@with_each("many", [False, True])
+def test_masks_in_another_case_are_warned_of(many: bool):
+    ev = evaluator()
+    if many:
+        ev.update_many([{"cat", "dog"}] * 99, [{"cat"}] * 99, mask=[{"Dog"}] * 99)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(99 - ev.examples):
+            ev.update({"cat", "dog"}, {"cat"}, mask={"Dog"})
+        ev.get()
+    ev.update({"cat"}, {"cat"}, mask={"dog"})
+    with pytest.warns(se.DataWarning, match=r"'dog' and 'Dog' differ in case or Unicode form, .*only in mask"):
+        ev.update_many([{"cat"}], [{"cat"}], mask=[{"Dog"}])
 
 
 @pytest.mark.parametrize("name", HONEST)

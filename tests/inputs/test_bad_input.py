@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -515,7 +516,13 @@ VALUES = [
         *in_all_forms("a complex number", side, 1j, "1j"),
         *in_all_forms("a list", side, [1], "1"),
         *in_all_forms("a decimal", side, Decimal("0.5"), "0.5"),
-        *(in_all_forms("NaN", side, NAN) + in_all_forms("None", side, None) if side != "y_true" else ()),
+        *(in_all_forms("None", side, None) if side != "y_true" else ()),
+        *(in_all_forms("NaN", side, NAN, "a mask is 0 or 1") if side == "mask" else ()),
+        *(
+            in_all_forms("NaN", side, NAN, "for scores give threshold=0.5, else 0 for what is")
+            if side == "y_pred"
+            else ()
+        ),
     )
     # words in a row are labels
     if not (bad.name.startswith("a string") and "rows" in bad.name)
@@ -592,6 +599,8 @@ BAD_LABELS = {
     "object": (object, "class"),
     "NA": (pd.NA, "NA"),
     "date": (np.datetime64("2020-01-01"), "2020"),
+    "member of an Enum": (Enum("Kind", "CAT").CAT, "give its value or its name"),
+    "nothing of Arrow": (pa.scalar(None, "string"), "None"),
 }
 
 

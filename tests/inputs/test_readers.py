@@ -799,7 +799,7 @@ class Shouting(str):
 
 @pytest.mark.parametrize(("input_label", "label"), [
     (Tag.A, "a"), (Number.TWO, 2), (np.str_("a"), "a"), (np.int8(-5), -5), (np.uint64(2**64 - 1), 2**64 - 1),
-    (2**100, 2**100), (Shouting("a"), "a"),
+    (2**100, 2**100), (Shouting("a"), "a"), (pa.scalar("a"), "a"), (pa.scalar(2, "int8"), 2),
 ])  # fmt: skip
 def test_labels_of_subclasses_are_the_plain_labels(input_label: object, label: str | int):
     expected = se.Evaluator()
@@ -1242,6 +1242,7 @@ def test_thresholds_of_libraries_are_those_of_their_labels(threshold: object):
     ev.update_many(np.eye(3), np.eye(3) / 4)
     assert ev.decisions_at(threshold).thresholds.tolist() == [0.2, 0.1, 0.3]
     assert se.Evaluator(threshold=Scalar(0.1)) == se.Evaluator(threshold=0.1)
+    assert se.Evaluator(threshold=Decimal("0.50")) == se.Evaluator(threshold=0.5)
     assert set(ev.decisions_at(Scalar(0.1)).thresholds.tolist()) == {0.1}
 
 

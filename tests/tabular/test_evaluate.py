@@ -76,6 +76,8 @@ SOURCES: dict[str, Callable[[pa.Table, Path], object]] = {
         [written(value[:99], folder / "a"), written(value[99:].cast(large(value.schema)), folder / "b")]
     ),
     "filtered dataset": lambda value, folder: ds.dataset(written(value, folder / "a")).filter(ds.field("id") >= 0),
+    "scanner": lambda value, _: ds.dataset(value).scanner(batch_size=77),
+    "file of Parquet": lambda value, folder: pq.ParquetFile(written(value, folder / "a")),
     "dataset of other types": lambda value, folder: ds.dataset(
         written(value, folder / "a"), schema=large(value.schema)
     ),

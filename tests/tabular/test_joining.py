@@ -210,6 +210,10 @@ def test_a_row_may_be_one_label_of_an_example(kind: str, tmp_path: Path):
         slices = se.evaluate_table(each, **columns, predicted="hit", by="id")
         assert [slices[name].examples for name in "xyz"] == [1, 1, 1]
         assert slices.total() == made
+    if kind == "csv":
+        lines = (", ".join(map(str, row)) for row in [("id", "name", "y", "hit"), *(row[:4] for row in LONG)])
+        source.with_name("spaces.csv").write_text(" \n".join(lines))
+        assert se.evaluate_table(source.with_name("spaces.csv"), **columns, predicted="hit") == made
     for keep in ([], ["curves"]):
         empty = se.Evaluator(["f1_micro"], threshold=0.5, keep=keep)
         made = empty.copy()
@@ -239,8 +243,12 @@ def test_rows_of_an_example_must_agree():
         se.evaluate_table(long([*LONG[:1], ("y", "dog", 0, 7, 0.5)]), **columns)
     with pytest.raises(se.InputError, match="example and label go together"):
         se.evaluate_table(long(), actual="y", predicted="hit", example="id")
-    with pytest.raises(se.InputError, match="a column cannot be converted to Arrow: Python int too large"):
+    with pytest.raises(se.InputError, match=r"^column 'hit' cannot be converted to Arrow: Python int too large"):
         se.evaluate_table(long([*LONG, ("u", "dog", 0, 10**20, 0.1)]), **columns)
+    with pytest.raises(
+        se.InputError, match=r"^row 5: column 'hit' cannot be converted to Arrow: .*; give its values one"
+    ):
+        se.evaluate_table(long([*LONG, ("u", "dog", 0, "much", 0.1)]), **columns)
     with pytest.raises(se.InputError, match="column 'id' holds 1 null"):
         se.evaluate_table(long([*LONG, (None, "dog", 0, 0, 0.1)]), **columns)
 
