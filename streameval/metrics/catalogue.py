@@ -40,6 +40,7 @@ Formula = TypeVar("Formula", bound=Callable[..., Any])
 
 _AVERAGES: dict[str, Average] = {average or "per_label": average for average in AVERAGES}
 _TEXT = re.compile(r"(?P<name>\w[\w\s.@-]*)(\((?P<choices>[^()]*)\))?")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # between words, as classes write them
 _NUMBERED = (
     ("k", re.compile(r"(.+?)(?:@|_at_)(\d+)"), ("{}_at", "{}")),
     ("beta", re.compile(r"(f)_?([\d.]+)"), ("{}beta",)),
@@ -314,9 +315,13 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
         advice = f"write {names}" if len(names) > 1 else "write for example 'f1_macro' or 'fbeta_micro(beta=2)'"
         raise MetricError(f"{quoted(text)} is not a metric name; {advice}")
     choices: dict[str, str] = {}
-    entry, average = _entry_in(_underscored(match["name"]), text, choices)
+    entry, average = _entry_in(match["name"], text, choices)
     for part in filter(None, (part.strip() for part in (match["choices"] or "").lower().split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
+        word = _underscored(value.strip("'\"") if key == "average" else part)
+        if average == UNSET and (key == "average" or word in _AVERAGES):
+            average = _AVERAGES.get(word, word)
+            continue
         if not equals or key in choices:
             raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
         choices[key] = value
@@ -324,26 +329,26 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
     return entry, average, {key: _said(known.get(key), key, value) for key, value in choices.items()}
 
 
-def _entry_in(name: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
+def _entry_in(words: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
     """The entry and the average of a name; a number in it goes to the choices."""
-    averages: dict[str, str | None] = {name: UNSET}
-    for word, each in _AVERAGES.items():
-        averages[name.removesuffix(f"_{word}")] = averages[name.removeprefix(f"{word}_")] = each
-    averages[name] = UNSET
-    if (known := _first_known(averages)) is not None:
-        return _BY_NAME[known], averages[known]
-    for stem, average in averages.items():
-        for key, pattern, names in _NUMBERED:
-            if number := pattern.fullmatch(stem):
-                for known in (each.format(number[1]) for each in names):
-                    if known in _BY_NAME:
-                        choices[key] = number[2]
-                        return _BY_NAME[known], average
-        if any(stem in entry.unclear for entry in catalogue()):
-            raise _unclear(text, stem)
-    if "_score" in name:  # as scikit-learn calls its functions
-        return _entry_in(name.replace("_score", ""), text, choices)
-    return entry_of(name if name in _names() else text), UNSET
+    split = _underscored(_CAMEL.sub("_", words))
+    for name in dict.fromkeys((_underscored(words), split, split.replace("_score", ""))):  # as scikit-learn's functions
+        averages: dict[str, str | None] = {name: UNSET}
+        for word, each in _AVERAGES.items():
+            averages[name.removesuffix(f"_{word}")] = averages[name.removeprefix(f"{word}_")] = each
+        averages[name] = UNSET
+        if (known := _first_known(averages)) is not None:
+            return _BY_NAME[known], averages[known]
+        for stem, average in averages.items():
+            for key, pattern, names in _NUMBERED:
+                if number := pattern.fullmatch(stem):
+                    for known in (each.format(number[1]) for each in names):
+                        if known in _BY_NAME:
+                            choices[key] = number[2]
+                            return _BY_NAME[known], average
+            if any(stem in entry.unclear for entry in catalogue()):
+                raise _unclear(text, stem)
+    return entry_of(text), UNSET
 
 
 def _said(parameter: Parameter | None, key: str, value: str) -> Choice:

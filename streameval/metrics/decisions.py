@@ -53,7 +53,7 @@ f1 = _metric(
 @_metric(
     "fbeta", "Harmonic mean of precision and recall, with recall weighted by beta squared.",
     "(1 + beta²) tp / ((1 + beta²) tp + beta² fn + fp)", "van Rijsbergen 1979, Information Retrieval; " + _ZHANG,
-    class_name="FBeta", parameters=(_BETA,),
+    class_name="FBeta", parameters=(_BETA,), aliases=("f_beta",),
 )  # fmt: skip
 def fbeta(c: Counts, *, beta: float) -> Ratios:
     square = Fraction(beta) ** 2

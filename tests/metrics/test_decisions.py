@@ -607,7 +607,11 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, nearest: st
         ("accuracy_per_label", "accuracy_per_label"), ("macro accuracy", "accuracy_macro"),
         ("f1_score", "f1_macro"), ("macro F1-score", "f1_macro"), ("jaccard_score_samples", "jaccard_samples"),
         ("accuracy_score", "subset_accuracy"), ("R@3", "recall_at(k=3)"), ("PR AUC", "average_precision_macro"),
-        ("F-measure micro", "f1_micro"), ("F-score", "f1_macro"),
+        ("F-measure micro", "f1_micro"), ("F-score", "f1_macro"), ("MicroF1", "f1_micro"), ("F1Micro", "f1_micro"),
+        ("MacroF1Score", "f1_macro"), ("HammingLoss", "hamming_loss"), ("rocAucMicro", "roc_auc_micro"),
+        ("AccuracyScore", "subset_accuracy"), ("microPrecision", "precision_micro"), ("NDCG@3", "ndcg(k=3)"),
+        ("F1 (micro)", "f1_micro"), ("F1(per label)", "f1_per_label"), ("f1_score(average='micro')", "f1_micro"),
+        ("F-beta (samples, beta=2)", "fbeta_samples(beta=2)"), ("MLCMPrecision(average=Macro)", "mlcm_precision_macro"),
     ],
 )  # fmt: skip
 def test_names_are_read_as_people_write_them(name: str, key: str):
@@ -636,6 +640,11 @@ def test_what_a_name_says_twice_or_joins_is_refused():
     assert se.Accuracy().spec.key == se.metric("accuracy", average="macro").spec.key == "accuracy_macro"
     with pytest.raises(se.MetricError, match="names an average, and average is 'micro'"):
         se.metric("f1_macro", average="micro")
+    for name in ("f1_macro(micro)", "f1(macro, micro)", "f1_micro(average=micro)"):
+        with pytest.raises(se.MetricError, match=r"cannot read '(micro|macro)' in|f1 has no parameter 'average'"):
+            se.metric(name)
+    with pytest.raises(se.MetricError, match=r"f1 has no average 'mirco'; .* did you mean 'micro'"):
+        se.metric("f1_score(average='mirco')")
     with pytest.raises(se.MetricError, match=r"write \['f1_micro', 'fbeta\(beta=2, zero_division=1\)'\]"):
         se.Evaluator(["f1_micro, fbeta(beta=2, zero_division=1)"])
     with pytest.raises(se.MetricError, match="'f1_mcro'; did you mean 'f1_micro' or 'f1_macro'"):
