@@ -129,8 +129,9 @@ def _advice(name: str) -> str:
         return f"; {advice}"
     if name[0] == "_":
         return ""
-    if callable(getattr(Evaluator, name, None)):
-        return f"; it is a method, as of an Evaluator: ev.{name}(...)"
+    if callable(method := getattr(Evaluator, name, None)):
+        owner = "Evaluator" if hasattr(method, "__self__") else "ev"
+        return f"; it is a method, as of an Evaluator: {owner}.{name}(...)"
     is_class = name[0].isupper()  # as in torchmetrics
     words = name.removeprefix("Multilabel").removeprefix("multilabel_")
     try:

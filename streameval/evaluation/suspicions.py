@@ -81,8 +81,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     if not cells[:4].any() and masked.any() and (masked >= examples)[: core.labels.fixed].all():
         unknown = f"every truth in {wording(*SIDES['y_true'])} is unknown"
         yield "truth", f"{unknown}; {option('mask')} marks unknown truths: is it inverted?"
-    if config.labels is None and "" in names:
-        yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
+    yield from _of_strings(names) if config.labels is None else ()
     explained = False
     negative = [label for label in names if isinstance(label, int) and label < 0] if len(names) <= _LABELS else []
     if config.labels is None and negative and {-1, -100}.issuperset(negative):
@@ -132,6 +131,15 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     if isinstance(config.threshold, float) and pred.numbers:
         negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
         yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
+
+
+def _of_strings(names: Sequence[Label]) -> _Warnings:
+    if "" in names:
+        yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
+    mark = next((mark for mark in "[,;| " if mark in names), "")
+    if mark and {len(str(name)) for name in names} == {1}:
+        way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
+        yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
 
 
 def _of_scores(pred: Sample) -> _Warnings:

@@ -20,7 +20,6 @@ from streameval.kernel.types import DONE, OTHER, FloatArray
 from streameval.schema.batch import Batch
 from streameval.schema.config import NULLS, Null, Weight
 from streameval.schema.input_notes import notes_of
-from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.history import ALWAYS
 from streameval.states.state_set import StateSet
@@ -267,7 +266,7 @@ class Blocks(Window[A]):
         self._edges(index)
         self._check_zone(state, aware)
         if state.newest is not None and (index < state.newest or key < state.latest):
-            raise InputError(f"t goes back: {quoted(clock.value(clock.exact(key), aware))} is before the time so far")
+            raise InputError(f"t goes back: {clock.value(clock.exact(key), aware)} is before the time so far")
         self._become(WindowState(index, state.blocks, aware, self._seen(state.latest, key)))
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:

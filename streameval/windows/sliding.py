@@ -18,7 +18,6 @@ from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER
 from streameval.schema.config import NULLS, Null, Weight
 from streameval.schema.recording import Recording, stamps_of
-from streameval.schema.text import quoted
 from streameval.states.base import Part
 from streameval.states.history import ALWAYS, History, RecentExamples
 from streameval.windows.base import Examples, Window
@@ -176,7 +175,7 @@ class _Recent(Window[A]):
             self._aware = aware
         agreed(aware, self._aware)
         if key < latest:
-            t, so_far = (quoted(self._clock.value(self._clock.exact(each), aware)) for each in (key, latest))
+            t, so_far = (self._clock.value(self._clock.exact(each), aware) for each in (key, latest))
             raise InputError(f"t goes back: {t} is before {so_far}; give examples in the order of their times")
         return key
 

@@ -38,7 +38,8 @@ def path_text(path: object) -> str:
     with contextlib.suppress(UnicodeEncodeError):
         if isinstance(text, str) and text[-1:] not in ("", "/", os.sep) and b"\0" not in os.fsencode(text):
             return text
-    raise InputError(f"path must be a string or a pathlib.Path that names a file, not {quoted(path)}")
+    hint = "; for bytes call from_bytes of the class" if isinstance(path, bytes | bytearray) else ""
+    raise InputError(f"path must be a string or a pathlib.Path that names a file, not {quoted(path)}{hint}")
 
 
 def write_file(

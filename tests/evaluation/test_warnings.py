@@ -89,6 +89,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "final .0": ({}, repeat(({"3.0", "a"}, {"3", "a"})), 20, "labels '3.0' and '3' differ in a final .0"),
     "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),
     "empty string": ({}, repeat(([""], {"a"}), ({"a"}, {"a"})), 20, "the empty string is a label"),
+    "characters": ({}, repeat((set("a,b"), {"b"}), ({"a"}, {"a"})), 20, "such as ',', as set(string) gives; give str"),
+    "characters of a list": ({}, repeat((set("['a', 'b']"), set("['b']"))), 20, "such as '[', as set(string) gives"),
     "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
     "padded truths": ({}, repeat(([3, 7, -100], [3, 7]), ([7, -100, -100], [3])), 20, "have label -100 and another"),
     "padded predictions": ({}, repeat(([3], [3, -1]), ([7, 3], [7, 3])), 20, "leave out labels below 0"),

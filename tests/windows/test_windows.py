@@ -203,6 +203,14 @@ def test_times_of_a_batch_do_not_go_back():
     assert window.to_bytes() == before
 
 
+def test_a_time_that_goes_back_is_written_in_full():
+    window = se.TimeRolling(se.Evaluator(), timedelta(hours=1))
+    winter, summer = (datetime(2024, 10, 27, 2, 15, tzinfo=timezone(timedelta(hours=hours))) for hours in (1, 2))
+    window.update({"a"}, {"a"}, t=winter)
+    with pytest.raises(se.InputError, match=r"back: 2024-10-27 00:15:00\+00:00 is before 2024-10-27 01:15:00\+00:00;"):
+        window.update({"a"}, {"a"}, t=summer)
+
+
 def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
     rolling = se.Rolling(se.Evaluator(labels=["a", "b"], threshold=0.5), 3)
     rolling.update({"a"}, {"b"})

@@ -232,6 +232,11 @@ def test_what_is_no_path_is_refused(call: Any, path: Any, tmp_path: Path, monkey
     assert content(tmp_path) == {}
 
 
+def test_bytes_in_place_of_a_path_are_answered_with_what_reads_them():
+    with pytest.raises(se.InputError, match="; for bytes call from_bytes of the class"):
+        se.load(se.Evaluator().to_bytes())
+
+
 def test_the_longest_name_is_written(tmp_path: Path):
     name = "n" * 255
     for data in (b"old", b"new"):
