@@ -18,7 +18,7 @@ from streameval.inputs.values import THRESHOLD
 from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
 from streameval.schema.input_notes import FEW, FIRST, InputNotes, notes_of
-from streameval.schema.labels import Label
+from streameval.schema.labels import Label, key_of, keys_of
 from streameval.schema.text import common_prefix, printable, quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
@@ -123,10 +123,10 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             yield "repeats", f"{rows}, as with padding, to be left out, or with a class for each column; {ways}"
             explained = True
     if config.unknown == "ignore":
-        declared = {*(config.labels or ())}
+        declared = {*keys_of(config.labels or ())}
         for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
             if sample.labels and not counts.any() and declared.isdisjoint(sample.labels):
-                which = f"{wording(*SIDES[name])} is ignored, such as {quoted(next(iter(sample.labels)))}"
+                which = f"{wording(*SIDES[name])} is ignored, such as {quoted(next(iter(sample.labels.values())))}"
                 yield f"ignored {name}", f"every label of {which}; none is among {wording('labels=[...]', '--labels')}"
     if isinstance(config.threshold, float) and pred.numbers:
         negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
@@ -192,9 +192,9 @@ def _unshared(
     _, fn, fp, tp, _ = cells
     if tp.any() or (not complete and ((fn > 0) & (fp > 0)).any()) or not (fn.any() and fp.any()):
         return
-    if not true.labels.isdisjoint(pred.labels) or (cells[0].any() and not (true.labels and pred.labels)):
+    if not true.labels.keys().isdisjoint(pred.labels) or (cells[0].any() and not (true.labels and pred.labels)):
         return  # a label that is shared may be false where it is
-    fp = np.where([name in true.labels for name in names], 0, fp)
+    fp = np.where([key_of(name) in true.labels for name in names], 0, fp)
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
     true_decimals, decimals = ([isinstance(name, str) and _DECIMAL.fullmatch(name) for name in side] for side in sides)
     are_scores = all(decimals) and not any(true_decimals)

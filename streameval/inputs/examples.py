@@ -234,7 +234,7 @@ def columns_among(labels: Iterable[object], examples: Iterable[object], argument
         deque(_one_by_one(examples, argument, start), 0)
         raise
     if sample is not None:
-        sample.labels.update(islice(labels, FEW))  # also those that are ignored
+        sample.mention(islice(labels, FEW))  # also those that are ignored
     return columns
 
 

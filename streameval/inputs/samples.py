@@ -19,7 +19,7 @@ from streameval.kernel.types import IntArray
 from streameval.schema.batch import Batch, Dense, cells_of
 from streameval.schema.config import Config
 from streameval.schema.input_notes import InputNotes
-from streameval.schema.labels import Label, in_order
+from streameval.schema.labels import Key, Label, in_order, keys_of
 from streameval.schema.recording import ExampleScores
 from streameval.schema.text import label_text, number_of, python_value, quoted, type_text
 
@@ -35,8 +35,8 @@ class Sample:
         self.form, self.source = "" if value is None else _form(value, many), "the examples"  # of labels
         self.width = 0  # how many columns there are, 0 for examples that name their labels
         self.first: list[dict[str, Any]] = []  # examples as they were understood
-        self.labels: set[Any] = set()  # those that were mentioned, also as false ones
-        self.ignored: set[Any] = set()
+        self.labels: dict[Key, Any] = {}  # those that were mentioned, also as false ones
+        self.ignored: dict[Key, Any] = {}
         self.examples = self.numbers = 0
         self.low, self.high = math.inf, -math.inf  # the least and the greatest number
         self.lengths: set[int] = set()  # of lists of labels, 0 of anything else
@@ -54,7 +54,7 @@ class Sample:
             for row in rows.tolist():
                 self.add(labels, row)
             return
-        self._mention(labels)
+        self.mention(labels)
         self.examples += len(rows)
         self.lengths.add(length)
         numeric = rows[:, : None if rows.dtype.kind in "iuf" and rows.dtype.itemsize <= 8 else 0].astype(np.float64)
@@ -70,8 +70,9 @@ class Sample:
         in_order = (ordered == np.arange(ordered.shape[1])) | ~known
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
 
-    def _mention(self, labels: Iterable[Any]) -> None:
-        self.labels.update(map(python_value, islice(labels, max(0, _LABELS - len(self.labels)))))
+    def mention(self, labels: Iterable[Any]) -> None:
+        few = [*map(python_value, islice(labels, max(0, _LABELS - len(self.labels))))]
+        self.labels.update(zip(keys_of(few), few, strict=True))
 
     def add_example(self, example: Any) -> None:
         """Note an example of a common form, and of any other that there was one."""
@@ -80,7 +81,7 @@ class Sample:
             self.add(example, example.values())
         elif kind in (set, frozenset, list, tuple):
             self.add(example, length=len(example) if kind in (list, tuple) else 0)
-            self.repeats += kind in (list, tuple) and len({*example}) < len(example)
+            self.repeats += kind in (list, tuple) and len({*keys_of([*map(python_value, example)])}) < len(example)
         elif kind is np.ndarray and example.ndim == 1:
             self.width = len(example)
             self.add((), example.tolist())
@@ -106,15 +107,17 @@ class Sample:
             unnamed = "the positions of columns" if config.labels is None else wording(*_DECLARED)
             self.source = "the names of columns" if is_named else unnamed
             if not is_named:  # of which each is the place of a label
-                self._mention(range(self.width) if config.labels is None else config.labels)
+                self.mention(range(self.width) if config.labels is None else config.labels)
         if config.labels is not None and config.unknown == "ignore":
-            self.ignored = self.labels.difference(config.labels)
+            ignored = self.labels.keys() - keys_of(config.labels)
+            self.ignored = {key: label for key, label in self.labels.items() if key in ignored}
 
     def summary(self) -> dict[str, Any]:
-        own = self.labels.union(*(example["labels"] for example in self.first if "labels" in example))
-        content = {"form": self.form, "labels": self.width or len(own - self.ignored)}
+        first = [label for example in self.first for label in example.get("labels", ())]
+        own = (self.labels.keys() | keys_of(first)) - self.ignored.keys()
+        content = {"form": self.form, "labels": self.width or len(own)}
         content |= {"labels_from": self.source, "examples": deepcopy(self.first)}
-        return content | ({"ignored": sorted(self.ignored, key=str)} if self.ignored else {})
+        return content | ({"ignored": sorted(self.ignored.values(), key=str)} if self.ignored else {})
 
 
 def _form(value: Any, many: bool) -> str:

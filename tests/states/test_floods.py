@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,32 @@ def test_declared_labels_of_equal_hash_are_known():
     assert evaluator.get("f1_micro") == 1.0
     with pytest.raises(se.LabelError, match="twice"):
         se.Evaluator(labels=[*EQUAL, EQUAL[5]])
+
+
+class Compared(int):
+    """An integer that counts how often it is compared, as members of equal hash of a set are."""
+
+    times = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return int(self) == other
+
+
+@pytest.mark.parametrize("options", [{}, {"labels": [7, 8], "unknown": "ignore"}], ids=["all", "ignored"])
+@pytest.mark.parametrize("form", [list, lambda labels: dict.fromkeys(labels, True)], ids=["lists", "mappings"])
+def test_examples_are_noted_without_comparing_each_label_of_equal_hash_with_each(
+    form: Callable[[list[int]], object], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    evaluator, labels = se.Evaluator(["f1_micro"], **options), [*map(Compared, EQUAL[:-4]), 7]
+    example = form(labels)
+    monkeypatch.setattr(Compared, "times", 0)
+    evaluator.update(example, example)
+    evaluator.update_many([example] * 3, [example] * 3)
+    assert evaluator.input_summary["y_true"]["labels"] == (1 if options else len(labels))
+    assert evaluator.get("f1_micro") == 1.0
+    assert Compared.times < 50 * len(labels)
 
 
 def test_many_labels_of_equal_hash_are_not_put_into_a_set_to_see_whether_to_warn(monkeypatch: pytest.MonkeyPatch):
