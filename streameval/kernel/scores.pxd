@@ -51,12 +51,6 @@ cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except 
     return 0
 
 
-cdef inline int check_one(Py_ssize_t rows) except -1:
-    if rows != 1:
-        raise ValueError("one example is needed")
-    return 0
-
-
 cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limit) except -1:
     """Point to the lists of one side, if there are any."""
     if part is None:

@@ -144,7 +144,7 @@ class Example(NamedTuple):
 
     def moved(self, columns: IntArray) -> Example:
         slots = 5 * columns[self.slots // 5] + self.slots % 5
-        return self._replace(slots=slots, scored=self.scored and _moved(self.scored, columns))
+        return self._replace(slots=slots, scored=self.scored and moved(self.scored, columns.__getitem__))
 
     def weighing(self, weight: float) -> Example:
         scored = self.scored and replace(self.scored, weights=None if weight == 1.0 else np.array([weight]))
@@ -190,14 +190,15 @@ def columns_in(batch: Batch) -> IntArray:
     return np.concatenate([batch.mentioned_by_all, *(side.flat() for side in sides if side is not None)])
 
 
-def _moved(batch: Batch, columns: IntArray) -> Batch:
+def moved(batch: Batch, place: Callable[[Any], IntArray]) -> Batch:
+    """The same examples, where columns have other places."""
     if isinstance(batch, Dense):
-        return replace(batch, columns=columns[batch.columns])
+        return replace(batch, columns=place(batch.columns))
     true, pred, mask, mentioned, ranked = (
-        side and Lists(side.offsets, columns[side.flat()], distinct=side.distinct)
+        side and Lists(side.offsets, place(side.flat()), distinct=side.distinct)
         for side in (*batch.sides, batch.ranked)
     )
-    everywhere = columns[batch.mentioned_by_all]
+    everywhere = place(batch.mentioned_by_all)
     return Ragged(batch.examples, true, pred, mask, mentioned, everywhere, batch.weights, ranked, batch.scores)
 
 

@@ -15,11 +15,12 @@ import numpy as np
 from streameval.errors import CounterOverflowError, RevertError, StreamevalError
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray
-from streameval.schema.batch import Batch, Dense, Example, cells_of, ragged
+from streameval.schema.batch import Batch, Dense, Example, cells_of, columns_in, moved, ragged
 from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, exact_weights, joined_sums, units_of
 
 COUNT_MAX = 2**63 - 1
+_FEW = 512  # labels, up to which a state of all is made sooner than one of those that an example mentions
 
 K = TypeVar("K", bound=Hashable)
 
@@ -109,12 +110,12 @@ class State(ABC, Generic[K]):
         """What an example counts for, each key once, from the slots of its cells that are no true negatives."""
         raise NotImplementedError
 
-    def _prepare_example(self, example: Example, sign: int, _known: bool) -> Part | int | None:
-        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table; see `prepare`."""
-        batch = example.scored
-        if self.table is None or batch is None:
-            return None
-        return self.table.prepare_example(*self._read(batch), sign)
+    def _prepare_example(self, _example: Example, _sign: int, _known: bool) -> Part | int | None:
+        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table, if there is one.
+
+        Not asked where scores are read.
+        """
+        return None
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         """What a table of scores takes of a batch, of rows or of lists."""
@@ -186,6 +187,8 @@ class State(ABC, Generic[K]):
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
+        if self.reads == "scores":
+            return self.prepare_merges([(*self._of(example.scored), sign) for example, sign in changes], known=known)
         self._reserve()
         weighs = self.weights.cell.value is not None or any(example.weight != 1.0 for example, _ in changes)
         # First, as to read a table may take back the room that was made in it for what comes.
@@ -207,6 +210,18 @@ class State(ABC, Generic[K]):
                 sums.scale += scale
             added.append((sums, sign * times))
         return added
+
+    def _of(self, batch: Batch | None) -> tuple[Self, IntArray | None]:
+        """A state of examples alone, and where its columns stand here: of many labels it has those they mention."""
+        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
+        labels, columns = self.labels, None
+        if len(labels) > _FEW:
+            columns = np.unique(columns_in(batch))
+            names, fixed = [labels.labels[at] for at in columns.tolist()], int(columns.searchsorted(labels.fixed))
+            labels, batch = LabelIndex(names, fixed), moved(batch, columns.searchsorted)
+        state = self.empty_like(labels, None, None)
+        state.count(batch)
+        return state, columns
 
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
         """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""

@@ -12,11 +12,11 @@ import numpy as np
 from streameval.kernel.backend import commit, curves
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
-from streameval.schema.batch import Batch, Example
+from streameval.schema.batch import Batch
 from streameval.states.base import COUNT_MAX, Content, Part, State
 from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, words_needed
 from streameval.states.views import Arrays, View, cached_property, total
-from streameval.states.weights import common_scale, exact_weights, units_of
+from streameval.states.weights import common_scale, exact_weights
 
 _Pairs = tuple[int, int, int, int]
 Read = tuple[IntArray, IntArray, IntArray, IntArray, WordArray]
@@ -95,7 +95,7 @@ class Curves(State[Never]):
             self._part(code)
 
     def _prepare_weights(self, _: object, changes: Sequence[Any], *, known: bool) -> list[Part]:
-        return self._prepare_tables([self._adding(*change) for change in changes], known=known)
+        return self._prepare_tables([(other._sums, *where) for other, *where in changes], known=known)
 
     def _prepare_batch(self, batch: Batch, weights: FloatArray) -> list[Part]:
         return self._prepare_tables([(self._weighed(batch, *exact_weights(weights)), None, 1)], known=True)
@@ -105,15 +105,8 @@ class Curves(State[Never]):
             return self.weights.prepare(added[0][0].copy())
         return list(map(self._part, self.weights.prepare_merges(self._sums, added, known=known)))
 
-    def _adding(self, counted: Example | Self, *where: Any) -> Added:
-        if not isinstance(counted, Example):
-            return counted._sums, *where
-        unit, scale = units_of(counted.weight)
-        return self._weighed(counted.scored, scale, [unit]), None, *where
-
-    def _weighed(self, batch: Batch | None, scale: int, units: list[int]) -> Any:
+    def _weighed(self, batch: Batch, scale: int, units: list[int]) -> Any:
         """A table of the weights of examples, of the shape of the one so far if they fit in there."""
-        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         (scored,) = self._read(batch)
         own = self.weights.cell.value or curves.Weights()
         target = common_scale(scale, own.scale)

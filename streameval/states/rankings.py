@@ -25,7 +25,7 @@ import numpy as np
 from streameval.errors import LabelError
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray, Integers
-from streameval.schema.batch import Batch, Dense, Example
+from streameval.schema.batch import Batch, Dense
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
 from streameval.states.decisions import in_blocks, listed
@@ -76,20 +76,6 @@ class Rankings(State[Key]):
     def _has_extra(self) -> bool:
         return bool(self.options.label_ranks or self.options.hit_cutoffs or self.options.gain_ranks)
 
-    def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """As in `State`, where details are counted with each example as a state."""
-        detailed = self.weights.present or self.extra is not None
-        if not detailed and all((known or sign > 0) and example.weight == 1.0 for example, sign in changes):
-            return super().prepare(changes, known=known)
-        return self.prepare_merges([(self._of(example.scored), None, sign) for example, sign in changes], known=known)
-
-    def _of(self, batch: Batch | None) -> Rankings:
-        """The state of these examples alone."""
-        assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
-        state = self.empty_like(self.labels, None, None)
-        state.count(batch)
-        return state
-
     def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
         """As in `State`, where examples must not be left with more labels than there are."""
         for other, columns, sign in merges:
@@ -113,7 +99,7 @@ class Rankings(State[Key]):
     def count(self, batch: Batch) -> None:
         weighted = batch.weights is not None
         if self.examples and (weighted or self.extra is not None or self.weights.present):
-            self.root.commit(self.prepare_merges([(self._of(batch), None, 1)]))
+            self.root.commit(self.prepare_merges([(*self._of(batch), 1)]))
             return
         self._reserve()
         records = self.table.count(*self._read(batch), self.extra is not None or (weighted and batch.examples != 1))

@@ -59,6 +59,12 @@ class Twin:
         """Merge another table of the same implementation, or unmerge it."""
         return self.change("prepare_merge", other.table, columns, sign)
 
+    def of(self, width: int, *examples: Any) -> Twin:
+        """A table of the same implementation that has counted examples, and nothing else."""
+        result = Twin(*self.made, width)
+        result.table.count(*examples)
+        return result
+
     def copy(self) -> Twin:
         """A copy of the table, over a root of its own."""
         copied = Twin.__new__(Twin)

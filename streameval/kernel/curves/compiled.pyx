@@ -14,13 +14,13 @@ from functools import partial
 
 import numpy as np
 
-from streameval.kernel.curves.mentions cimport read_examples, se_examples, se_mentions_of, se_mentions_of_row
+from streameval.kernel.curves.mentions cimport read_examples, se_examples, se_mentions_of_row
 from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport (
-    DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part, se_part_new,
+    DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part,
 )
-from streameval.kernel.scores cimport check_one, se_mention, se_score_rows
+from streameval.kernel.scores cimport se_mention, se_score_rows
 
 from streameval.kernel.curves.weighing import Weights
 
@@ -58,7 +58,6 @@ cdef extern from "curves/rows.h" nogil:
     void se_owe_rows(se_label*, const se_score_rows*, int)
     int64_t se_mentioned(const se_label*)
     int se_append_examples(se_label*, se_examples*)
-    int se_append_mentions(se_label*, const se_mention*, ptrdiff_t)
     int se_may_leave(se_label*, ptrdiff_t, const se_mention*, ptrdiff_t, int64_t, int)
     void se_leave_mentions(se_label*, const se_mention*, ptrdiff_t)
     ptrdiff_t se_merge_prepare(const se_merge*)
@@ -191,18 +190,6 @@ cdef class Bins:
 
     # -- one example ---------------------------------------------------------------------------------------------------
 
-    def prepare_example(self, scored, int sign):
-        cdef se_part part
-        cdef Py_ssize_t count
-        cdef int code
-        room = read_examples(&self.reading, self.width, scored)
-        check_one(self.reading.count)
-        count = se_mentions_of(&self.reading, 0)
-        if sign > 0:
-            return self.prepare_mentions(self.reading.mentions, count)
-        code = self.prepare_leaving(self.reading.mentions, count, False, &part)
-        return code if code else se_part_new(part.commit, part.data, part.release, self)
-
     cdef int prepare_leaving(self, const se_mention* mention, Py_ssize_t count, bint known, se_part* part) except -1:
         """Prepare that one example is taken out, which was surely counted if ``known``; 0, or why not."""
         cdef int fits = se_may_leave(self.labels, self.width, mention, count, self.examples - 1, known)
@@ -215,18 +202,6 @@ cdef class Bins:
         memcpy(leaving + 1, mention, count * sizeof(se_mention))
         part.commit, part.data, part.release = commit_leaving, leaving, free
         return 0
-
-    cdef prepare_mentions(self, se_mention* mention, Py_ssize_t count):
-        cdef int64_t[::1] place
-        cdef Py_ssize_t at
-        cdef Bins one = Bins(None, count)
-        columns = np.empty(count, np.int64)
-        place = columns
-        for at in range(count):
-            place[at], mention[at].column = mention[at].column, at
-        check_memory(se_append_mentions(one.labels, mention, count))
-        one.examples = 1
-        return self.prepare_merge(one, columns, 1)
 
     def follower(self):
         self.following.table, self.following.prepare, self.following.amounts = <void*>self, prepare_rows, amounts_of

@@ -16,7 +16,6 @@ cdef extern from "curves/mentions.h" nogil:
         int listed
         se_mention* mentions
     ptrdiff_t se_mentions_of_row(const se_score_rows*, se_mention*)
-    ptrdiff_t se_mentions_of(se_examples*, ptrdiff_t)
 
 
 cdef inline bytearray read_examples(se_examples* examples, Py_ssize_t width, scored):

@@ -75,12 +75,8 @@ class Bins(SumTable[_Place]):
 
     # -- examples ------------------------------------------------------------------------------------------------------
 
-    def prepare_example(self, scored: Scored, sign: int) -> Part | int:
-        """Count one example (sign 1) or take it back (sign -1)."""
-        return self._prepared(self._counted(scored), sign)
-
     def count(self, scored: Scored) -> int:
-        return self._commit(self.prepare_example(scored, 1))
+        return self._commit(self._prepared(self._counted(scored), 1))
 
     def _counted(self, scored: Scored) -> Counted[_Place]:
         sides, fixed = np.zeros_like(self._cell.value.columns), scored[1]

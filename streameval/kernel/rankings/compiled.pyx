@@ -11,7 +11,7 @@ import numpy as np
 from streameval.kernel.lists cimport check_columns
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport FULL, OTHER, REFUSED, se_follower, se_follower_new, se_part, se_part_new
-from streameval.kernel.scores cimport SE_RANKED, check_one, read_lists, read_rows, se_score_lists, se_score_rows, se_start
+from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
     entries_of, fill, inner_of, outer_of, se_sums, se_sums_copy, se_sums_find, se_sums_init, se_sums_promise, set_seed,
 )
@@ -150,26 +150,17 @@ cdef class RankCounts:
 
     # -- few examples, prepared ----------------------------------------------------------------------------------------
 
-    def prepare_example(self, scored, place, int sign):
-        cdef se_part part
-        cdef int code = self.prepare(scored, place, NULL, sign, False, &part)
-        return code if code else se_part_new(part.commit, part.data, part.release, self)
-
-    cdef int prepare(self, scored, place, const se_score_rows* rows, int by, bint known, se_part* part) except -1:
-        """Prepare that one example is counted (by 1) or taken out (by -1), or that rows are; 0, or why not."""
+    cdef int prepare(self, const se_score_rows* rows, int by, bint known, se_part* part) except -1:
+        """Prepare that rows are counted (by 1), or one is taken out (by -1); 0, or why not."""
         cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef int code = -1
         change.counts, change.by, change.read.writes = <PyObject*>self, by, 1
         try:
-            if rows == NULL:
-                check_one(self.read(scored, place, &change.read))
-            else:
-                self.rank(rows, NULL, self.strict and rows.sorted, &change.read)
+            self.rank(rows, NULL, self.strict and rows.sorted, &change.read)
             code = self.check(change)
-            if rows != NULL and (
-                self.strict and not rows.sorted and has_ties(&change.read.by_group)
-                or by < 0 and not known and self.loses_label(&change.read.mentioned)
-            ):
+            if self.strict and not rows.sorted and has_ties(&change.read.by_group):
+                code = OTHER
+            if by < 0 and not known and self.loses_label(&change.read.mentioned):
                 code = OTHER
         finally:
             if code:
@@ -289,7 +280,7 @@ cdef class RankCounts:
 cdef int prepare_rows(void* table, const void* rows, int by, bint known, se_part* part) except -1:
     cdef RankCounts counts = <RankCounts>table
     counts.reserve((<const se_score_rows*>rows).limit)
-    return counts.prepare(None, None, <const se_score_rows*>rows, by, known, part)
+    return counts.prepare(<const se_score_rows*>rows, by, known, part)
 
 
 cdef object amounts_of(const se_part* part):

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from streameval.kernel.commit.numpy import Part, Root
+from streameval.kernel.commit.numpy import Root
 from streameval.kernel.scores import examples_of
 from streameval.kernel.table import COUNT_MAX, Counted, SumTable, enter
 from streameval.kernel.types import IntArray, Records, Scored
@@ -105,10 +105,6 @@ class RankCounts(SumTable[_Key]):
         records, mentions = _records(scored, len(self._cell.value.columns), place)
         self._cell.store(self._cell.value.plus(_counted(records, mentions), 1))
         return records if detailed else None
-
-    def prepare_example(self, scored: Scored, place: IntArray | None, sign: int) -> Part | int:
-        """Count one example (sign 1), or take it back (sign -1)."""
-        return self._prepared(_counted(*_records(scored, len(self._cell.value.columns), place)), sign)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

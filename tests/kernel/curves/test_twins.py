@@ -131,7 +131,7 @@ def test_twins_agree_about_any_history(seed: int):
             columns, *rest = random_rows(rng, rows, width)
             scored = (columns, fixed, *rest)
             if rows == 1:
-                assert [twin.change("prepare_example", scored, 1) for twin in pair] == [DONE, DONE]
+                assert [twin.merge(twin.of(width, scored)) for twin in pair] == [DONE, DONE]
                 single.append(scored)
             else:
                 assert [twin.table.count(scored) for twin in pair] == [DONE, DONE]
@@ -142,13 +142,13 @@ def test_twins_agree_about_any_history(seed: int):
             scores = nasty_scores(rng, (len(ranked[1]), 1))[1].astype(np.float64).reshape(-1)
             scored = (None, fixed, true, scores, ranked, mask)
             if examples == 1 and rng.random() < 0.7:
-                assert [twin.change("prepare_example", scored, 1) for twin in pair] == [DONE, DONE]
+                assert [twin.merge(twin.of(width, scored)) for twin in pair] == [DONE, DONE]
                 single.append(scored)
             else:
                 assert [twin.table.count(scored) for twin in pair] == [DONE, DONE]
         elif action == 5 and single:
             scored = single[rng.integers(len(single))]  # at times one that was taken back before
-            codes = [twin.change("prepare_example", scored, -1) for twin in pair]
+            codes = [twin.merge(twin.of(width, scored), None, -1) for twin in pair]
             assert codes[0] == codes[1]
         elif action == 6:
             for twin in pair:
@@ -270,9 +270,9 @@ def test_a_part_that_is_not_committed_changes_nothing(sign: int):
     for twin in bins_of_width(9):
         columns, *rest = random_rows(rng, 1, 9)
         row = (columns, 4, *rest)
-        assert twin.change("prepare_example", row, 1) == twin.merge(twin) == DONE
+        assert twin.merge(twin.of(9, row)) == twin.merge(twin) == DONE
         other, before = twin.copy(), everything(twin.table, 9)
-        parts = [twin.table.prepare_example(row, sign), twin.table.prepare_merge(other.table, None, sign)]
+        parts = [twin.table.prepare_merge(table, None, sign) for table in (twin.of(9, row).table, other.table)]
         assert everything(twin.table, 9) == before
         del parts
         assert everything(twin.table, 9) == before
@@ -286,12 +286,13 @@ def test_several_parts_of_one_table_stand_in_one_commit():
         columns, *old = random_rows(rng, 1, 9)
         new = [rng.permutation(9).astype(np.int64), *random_rows(rng, 1, 9)[1:]]
         new[0] = new[0][: new[1].shape[1]]
-        assert twin.change("prepare_example", (columns, 4, *old), 1) == DONE
-        expected = Twin(*twin.made, 9)
+        expected, more = Twin(*twin.made, 9), twin.of(9, (new[0], 4, *new[1:]))
+        gone = twin.of(9, (columns, 4, *old))
+        assert twin.merge(gone) == DONE
         for _ in range(2):
-            assert expected.change("prepare_example", (new[0], 4, *new[1:]), 1) == DONE
-        parts = [twin.table.prepare_example((new[0], 4, *new[1:]), 1) for _ in range(2)]
-        twin.root.commit([*parts, twin.table.prepare_example((columns, 4, *old), -1)])
+            assert expected.merge(more) == DONE
+        parts = [twin.table.prepare_merge(more.table, None, 1) for _ in range(2)]
+        twin.root.commit([*parts, twin.table.prepare_merge(gone.table, None, -1)])
         assert everything(twin.table, 9) == everything(expected.table, 9)
 
 
@@ -346,8 +347,8 @@ def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
             assert answers[0] == answers[1]
         if rows == 64:
             assert same(pair, 4)
-            row = (columns, 4, true[:1], scores[:1, ::-1].copy(), None, None), -1
-            codes = [twin.change("prepare_example", *row) for twin in pair]
+            row = columns, 4, true[:1], scores[:1, ::-1].copy(), None, None
+            codes = [twin.merge(twin.of(4, row), None, -1) for twin in pair]
             assert codes[0] == codes[1]
     assert everything(pair[0].copy().table, 4) == everything(pair[1].table, 4) == everything(pair[0].table, 4)
 
@@ -358,16 +359,17 @@ def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind:
     score = np.nextafter(kind(0.25), kind(0))
     scored = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
     for bins in bins_of_width(1):
-        assert bins.change("prepare_example", scored, 1) == DONE
+        one = bins.of(1, scored)
+        assert bins.merge(one) == DONE
         for _ in range(42):
             assert bins.merge(bins) == DONE
         rest = bins.copy()
-        assert rest.change("prepare_example", scored, -1) == DONE
+        assert rest.merge(one, None, -1) == DONE
         assert bins.table.scores == 2**42
         assert bins.merge(rest) == DONE
         assert bins.table.scores == bins.table.examples == 2**43 - 1
         before = everything(bins.table, 1)
-        assert bins.change("prepare_example", scored, 1) == FULL
+        assert bins.merge(one) == FULL
         assert bins.merge(bins) == FULL
         assert everything(bins.table, 1) == before
         _, _, counts, common, words = bins.table.read(np.zeros(1, np.int64))
@@ -390,7 +392,7 @@ def test_columns_out_of_range_are_an_error_and_change_nothing():
             twin.table.count((np.array([8]), 0, *one, None, None))
         lists, none = (np.array([0, 1]), np.array([9])), (np.array([0, 0]), np.zeros(0, np.int64))
         with pytest.raises(IndexError):
-            twin.table.prepare_example((None, 0, lists, np.zeros(0), none, None), 1)
+            twin.table.count((None, 0, lists, np.zeros(0), none, None))
         assert twin.table.examples == twin.table.scores == 0
 
 

@@ -216,29 +216,26 @@ def test_examples_one_by_one_are_counted_as_a_batch_and_taken_back(seed: int):
         batch.table.count((columns, fixed, true, scores, ranked, mask), order)
         batch.table.count((None, fixed, truths, heights, values, hides), order)
         examples = [
-            ("prepare_example", (columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask))), order)
-            for row in range(6)
+            (columns, fixed, *(side[[row]] for side in (true, scores, ranked, mask))) for row in range(6)
         ] + [
-            ("prepare_example", (None, fixed, lists_at(truths, row), heights[values[0][row] : values[0][row + 1]],
-             lists_at(values, row), lists_at(hides, row)), order)
+            (None, fixed, lists_at(truths, row), heights[values[0][row] : values[0][row + 1]],
+             lists_at(values, row), lists_at(hides, row))
             for row in range(6)
         ]  # fmt: skip
+        examples = [one.of(width + 3, example, order) for example in examples]
         for example in examples:
-            assert one.change(*example, 1) == DONE
+            assert one.merge(example) == DONE
             steps.append(everything(one.table, width + 3))
         assert steps[-1] == everything(batch.table, width + 3)
         for example in examples[:7]:
-            assert one.change(*example, -1) == DONE
+            assert one.merge(example, None, -1) == DONE
             steps.append(everything(one.table, width + 3))
-        steps.append(one.change(*examples[0], -1))
-        one.root.commit([part for example in examples[7:] if not isinstance(part := prepared(one, example, -1), int)])
+        steps.append(one.merge(examples[0], None, -1))
+        parts = [one.table.prepare_merge(example.table, None, -1) for example in examples[7:]]
+        one.root.commit([part for part in parts if not isinstance(part, int)])
         assert everything(one.table, width + 3) == everything(Twin(*batch.made, width + 3).table, width + 3)
         histories.append(steps)
     assert histories[0] == histories[-1]
-
-
-def prepared(twin: Twin, example: tuple, sign: int) -> object:
-    return getattr(twin.table, example[0])(*example[1:], sign)
 
 
 def test_several_parts_of_one_table_stand_in_one_commit():
