@@ -137,7 +137,7 @@ def _of_strings(names: Sequence[Label]) -> _Warnings:
     if "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
     mark = next((mark for mark in "[,;| " if mark in names), "")
-    if mark and {len(str(name)) for name in names} == {1}:
+    if mark and {len(str(name)) for name in names} == {1} and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
         yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
 

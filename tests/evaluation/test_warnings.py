@@ -131,6 +131,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "ids": ({}, draw(lambda _: (true := sorted(some(IDS)), sorted(guess({*true}, IDS))))),
     "few ids": ({}, draw(lambda _: (true := sorted(some(IDS[:3])), sorted(guess({*true}, IDS[:3]))))),
     "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
+    "punctuation": ({}, draw(lambda _: (true := some(list("O,.?!:")), guess(true, list("O,.?!:"))))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
     "repeated labels": ({}, draw(lambda n: (["a", "b", "b"][n % 2 :], ["a", *"ab"[: n % 3]]))),
     "negative ids": ({}, draw(lambda _: (true := some([-1, *range(-9, 9)]), guess(true, [*range(-9, 9)])))),
