@@ -121,6 +121,9 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "padded truths of scores": (AREA, repeat(([3, -1], {3: 0.2}), ([7, 3], {7: 0.7})), 20, "leave out labels below 0"),
     "scores ignored": (
         {**RANKS, "labels": ["a"], "unknown": "ignore"}, repeat(({"a"}, {"b": 0.3})), 20, "label of y_pred is"),
+    "no false truth": ({}, draw(lambda n: ({"a": 1, "b": n % 2 or None}, {"b": n % 3 > 1})), 20, "unknown or true, so"),
+    "no false truth of rows": (
+        AREA, draw(lambda n: (np.array([1, np.nan])[[n % 2, n % 3 > 0]], bits()[:2] / 2)), 20, "cell means false"),
     "no truth of scores": (AREA, repeat(({"a": None, "b": None}, {"a": 0.3, "b": 0.7})), 20, "every truth in"),
     "no truth": ({}, repeat(({"a": None, "b": float("nan")}, {"a": 1})), 20, "every truth in y_true is unknown"),
     "no truth, declared": (
