@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,8 @@ def main(args: Sequence[str] | None = None) -> int:
     if missing:
         return _failed(f"the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'")
     try:
+        if args is None and sys.argv[1:2] == ["watch"]:  # a service is stopped by this signal
+            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         if args is None and "pandas" not in sys.modules:
             _leave_pandas_out()
         import typer  # only where everything is there

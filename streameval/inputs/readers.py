@@ -211,10 +211,6 @@ def _arrow(array: Any, argument: Argument) -> Source:
     return _lists(unignored(lists_of_arrow(array, argument)), argument)
 
 
-def _batches(reader: Any, argument: Argument) -> Source:
-    return examples_of(chain.from_iterable(batch.to_pylist() for batch in reader), argument)
-
-
 def _list(examples: Any, argument: Argument) -> Source:
     first: Any = examples[0] if examples else None
     if getattr(first, "is_nested", False):  # which has no shape
@@ -250,9 +246,7 @@ def _awkward(array: Any, argument: Argument) -> Source:
 def _series(series: Any, argument: Argument) -> Source:
     if str(series.dtype).endswith("[pyarrow]"):
         return _arrow(series.array.__arrow_array__(), argument)
-    if argument.scored:
-        return examples_of(series.to_list(), argument)
-    return _strings(lists_in(series), argument)
+    return examples_of(series.to_list(), argument) if argument.scored else _strings(lists_in(series), argument)
 
 
 def lists_in(series: Any) -> list[Any]:
@@ -344,7 +338,8 @@ enter("bits", PackedRows, one=lambda packed, name: booleans(bit_rows(packed, nam
 
 _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
-    "polars": _polars, "series": _series, "list": _list, "iterable": examples_of, "batches": _batches,
+    "polars": _polars, "series": _series, "list": _list, "iterable": examples_of,
+    "batches": lambda reader, argument: examples_of(chain.from_iterable(each.to_pylist() for each in reader), argument),
     "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "top_k": _top_k, "bits": _packed,
     "awkward": _awkward,
 }  # fmt: skip

@@ -16,7 +16,7 @@ from streameval.metrics.areas import Unrounded, by_path, curve
 from streameval.metrics.catalogue import Formula, Reading
 from streameval.metrics.spec import Parameter
 from streameval.schema.labels import Label
-from streameval.schema.text import quoted
+from streameval.schema.text import number_of, quoted
 from streameval.states.curves import CurveTables, Path
 from streameval.states.views import Counts, Integers
 
@@ -26,6 +26,10 @@ CLOSE = 1e-9
 
 Band: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 """Along the horizontal axis, the least and the most that a curve can be: x, low, high."""
+
+
+def _summary(curve: RocCurve | PrecisionRecallCurve) -> str:
+    return f"{type(curve).__name__}({number_of(len(curve.thresholds), 'threshold')})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +50,7 @@ class RocCurve:
     tpr: FloatArray
     thresholds: FloatArray
     mixed: Flags
+    __repr__ = _summary  # arrays take pages in a notebook
 
     def __iter__(self) -> Iterator[FloatArray]:
         return iter((self.fpr, self.tpr, self.thresholds))  # as scikit-learn's function returns them
@@ -77,6 +82,7 @@ class PrecisionRecallCurve:
     mixed: Flags
     least: FloatArray
     most: FloatArray
+    __repr__ = _summary
 
     def __iter__(self) -> Iterator[FloatArray]:
         return iter((self.precision, self.recall, self.thresholds))

@@ -234,7 +234,8 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def test_a_file_is_watched_while_it_grows_until_ctrl_c_shows_and_saves(tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_file_is_watched_while_it_grows_until_a_signal_shows_and_saves(tmp_path, stop):
     path, screen = tmp_path / "r.jsonl", Terminal()
     append(path, b"")
     streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
@@ -244,7 +245,7 @@ def test_a_file_is_watched_while_it_grows_until_ctrl_c_shows_and_saves(tmp_path)
         screen.until(lambda text: "3 examples" in text and f"{library().get('f1_micro'):.4f}" in text)
         append(path, LINES[10:])
         screen.until(lambda text: "6 examples" in text)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         assert process.wait(PATIENCE) == 0
     assert se.load(tmp_path / "state") == library(ROWS * 2)
 

@@ -110,6 +110,13 @@ def test_whatever_ends_a_cell_is_displayed_as_tables_without_markup_of_labels_or
     assert before is None or value.to_bytes() == before
 
 
+def test_a_curve_does_not_print_its_arrays():
+    ev = se.Evaluator(["roc_auc_macro"])
+    ev.update_many([["a"], ["b"], []], [{"a": 0.9, "b": 0.1}, {"a": 0.2, "b": 0.3}, {"a": 0.4, "b": 0.6}])
+    assert repr(ev.roc_curve("a")) == "RocCurve(4 thresholds)"
+    assert repr(ev.precision_recall_curve()["a"]) == "PrecisionRecallCurve(3 thresholds)"
+
+
 @pytest.mark.parametrize("empty", [
     se.Evaluator, se.F1, lambda: se.Rolling(se.F1(), 3), lambda: se.Ledger(se.F1()), se.Ledger,
     lambda: se.Sliced(se.F1(), by="x"), lambda: se.Trace(se.F1()), lambda: se.Evaluator([]).per_label(),
