@@ -8,8 +8,10 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
+import typer.main
 
 from streameval.cli import main
 
@@ -36,9 +38,13 @@ def _processes_import_the_package_of_this_one(monkeypatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
 
+_commands = cache(typer.main.get_command)
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys) -> Run:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(typer.main, "get_command", _commands)  # of all runs, as most take less time than to make them
 
     def command(*args: object, stdin: bytes | None = None) -> Ran:
         if stdin is not None:

@@ -16,7 +16,7 @@ import pytest
 import streameval as se
 from streameval import kernel
 from streameval.evaluation import core
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 
 compiled_only = pytest.mark.skipif(kernel.BACKEND != "compiled", reason="the numpy kernel leaves most to the readers")
 
@@ -283,6 +283,8 @@ def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_ste
 
 
 WINDOWS = {"examples": lambda ev: se.Rolling(ev, 6), "time": lambda ev: se.TimeRolling(ev, 3.0)}
+ROWS = [kind for kind, options in MAPPED.items() if options["labels"] is NAMES]  # of which few at once slide too
+SLIDING = [*dict.fromkeys([*crossed(MAPPED, WINDOWS), *product(ROWS, WINDOWS)])]
 
 
 def content_of(window: Any) -> list[object]:
@@ -293,8 +295,7 @@ def content_of(window: Any) -> list[object]:
 
 
 @compiled_only
-@pytest.mark.parametrize("span", WINDOWS)
-@pytest.mark.parametrize("kind", MAPPED)
+@pytest.mark.parametrize(("kind", "span"), SLIDING)
 def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_state(
     kind: str, span: str, monkeypatch: pytest.MonkeyPatch
 ):
@@ -308,7 +309,7 @@ def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_s
     for number in range(60 + cases(6_000)):
         true, pred = mapped(rng, len(NAMES) if number // 70 % 2 else 3)
         wide = number // 50 % 2  # whether scores may take eight bytes
-        if MAPPED[kind]["labels"] is NAMES and rng.random() < 0.3:
+        if kind in ROWS and rng.random() < 0.3:
             pred = (rng.integers(0, 10, len(NAMES)) / (10 if wide else 8)).astype("f8" if wide else "f4")
             true = rng.choice([0, 1], len(NAMES)) if rng.random() < 0.5 else {*NAMES[rng.integers(20) :]}
         elif not wide and {*map(type, pred.values())} == {float}:
@@ -350,7 +351,7 @@ def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_s
             assert fast.snapshot().to_bytes() == anew.to_bytes()
     assert fast.snapshot().input_summary == slow.snapshot().input_summary
     assert by_kernel["dict"] > cases(6_000) // 8
-    if MAPPED[kind]["labels"] is NAMES:
+    if kind in ROWS:
         assert by_kernel["ndarray"] > cases(6_000) // 20
         assert by_kernel["update_many"] > cases(6_000) // 150
 
