@@ -27,8 +27,8 @@ from streameval.progressive.pending import Pending
 from streameval.progressive.trace import Trace
 from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
-from streameval.wire.envelope import CHECKPOINT, decoding, opened, sealed, sized
-from streameval.wire.fields import require, varint
+from streameval.wire.envelope import CHECKPOINT, sealed, sized
+from streameval.wire.fields import Source, require, varint
 from streameval.wire.files import check_writable, naming_file, path_text, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
@@ -78,16 +78,11 @@ class Checkpoint(Saveable, Generic[HeldT]):
         return self.evaluator._guard
 
     @classmethod
-    def _decoded(cls, data: bytes) -> Self:
-        _, source = opened(data, (CHECKPOINT,))
-        with decoding():
-            position = source.varint()
-            state = source.raw(source.varint())
-            source.end()
-            require(position <= MOST)
+    def _taken_from(cls, source: Source) -> Self:
         result = cls.__new__(cls)  # which need not copy the state
-        object.__setattr__(result, "evaluator", read_state(state, *_MORE))
-        object.__setattr__(result, "position", position)
+        object.__setattr__(result, "position", source.varint())
+        object.__setattr__(result, "evaluator", read_state(source.raw(source.varint()), *_MORE))
+        require(result.position <= MOST)
         return result
 
 

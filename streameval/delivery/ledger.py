@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, Generic, Self, cast, overload
 
 from streameval.delivery.shards import SavedSum, Shard, Version, counter, digest, is_news, take_sum
-from streameval.errors import FormatError, InputError, MergeError, StreamevalError, public
+from streameval.errors import InputError, MergeError, StreamevalError, public
 from streameval.evaluation.core import config_of
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, look_at, reads
@@ -19,8 +19,8 @@ from streameval.report.model import Table, listed
 from streameval.schema.input_notes import notes_of
 from streameval.schema.labels import Label, PerLabel, ascending, in_order, normalise
 from streameval.schema.text import number_of, printable, quoted, suggestion
-from streameval.wire.envelope import LEDGER, decoding, opened, sealed
-from streameval.wire.fields import Sink, require, varint
+from streameval.wire.envelope import LEDGER, sealed
+from streameval.wire.fields import Sink, Source, require, varint
 
 
 @public
@@ -285,24 +285,18 @@ class Ledger(Mergeable, Generic[StateT]):
         return sealed(LEDGER, sink.pieces())
 
     @classmethod
-    def _decoded(cls, data: bytes) -> Self:
-        _, source = opened(data, (LEDGER,))
-        with decoding():
-            template = source.raw(source.varint())
-            sums = [take_sum(source) for _ in range(source.count())]
-            source.end()
-            names = [shard for shards, _ in sums for shard in shards]
-            require(len(set(names)) == len(names), ascending([next(iter(shards)) for shards, _ in sums]))
-            require(template or not sums)
-        try:
-            result = cls(cast("StateT", read_state(template))) if template else cls()
-            result._total = None if result._template is None else result._template.copy()
-            for part in sums:
-                state = read_state(part.state)
-                check_compatible(result._template, state, "the shards differ")
-                result._total = _exchanged(result._total, (), (state,))  # as they have to be read anyway
-        except (InputError, MergeError) as error:
-            raise FormatError(f"the bytes are damaged: {error}") from None
+    def _taken_from(cls, source: Source) -> Self:
+        template = source.raw(source.varint())
+        sums = [take_sum(source) for _ in range(source.count())]
+        names = [shard for shards, _ in sums for shard in shards]
+        require(len(set(names)) == len(names), ascending([next(iter(shards)) for shards, _ in sums]))
+        require(template or not sums)
+        result = cls(cast("StateT", read_state(template))) if template else cls()
+        result._total = None if result._template is None else result._template.copy()
+        for part in sums:
+            state = read_state(part.state)
+            check_compatible(result._template, state, "the shards differ")
+            result._total = _exchanged(result._total, (), (state,))  # as they have to be read anyway
         result._sums = {shard: part for part in sums for shard in part.shards}
         return result
 

@@ -18,12 +18,14 @@ from streameval.schema.text import quoted
 
 if TYPE_CHECKING:
     from streameval.report.model import Table
+    from streameval.wire.fields import Source
 
 
 class Saveable(Guarded):
     """An object that is its content: equal contents, equal bytes."""
 
     __slots__ = ("__weakref__",)
+    _holder: ClassVar[int]  # what bytes say that they hold
     to_html = as_method(pages.to_html)
     save_html = as_method(pages.save_html)
 
@@ -53,8 +55,19 @@ class Saveable(Guarded):
         return cls._decoded(data)
 
     @classmethod
-    @abstractmethod
-    def _decoded(cls, data: bytes) -> Self: ...
+    def _decoded(cls, data: bytes) -> Self:
+        from streameval.wire.envelope import decoding, opened  # only when asked, as importing should be quick
+
+        _, source = opened(data, (cls._holder,))
+        with decoding():
+            result = cls._taken_from(source)
+            source.end()
+        return result
+
+    @classmethod
+    def _taken_from(cls, source: Source) -> Self:
+        """The object that a body holds, which is read to its end."""
+        raise NotImplementedError
 
     @explained
     def save(self, path: str | os.PathLike[str]) -> None:

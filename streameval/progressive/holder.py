@@ -22,7 +22,7 @@ from streameval.windows.base import Window
 from streameval.windows.fading import Fading
 from streameval.windows.sliding import Rolling, TimeRolling
 from streameval.windows.tumbling import Tumbling
-from streameval.wire.envelope import METRIC, decoding, holder_of, opened, sealed
+from streameval.wire.envelope import METRIC, holder_of, sealed
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, put_value, take_value
 
@@ -76,7 +76,6 @@ def check_compatible(fresh: Any, state: Any, context: str) -> None:
 class Holder(Saveable):
     """Updates evaluators that are its user's, and is saved with them."""
 
-    _holder: ClassVar[int]
     _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
     _taken: ClassVar[tuple[type, ...]] = ()  # what it takes besides evaluators, metrics and windows
     _strict = False  # whether what cannot be saved is refused at once
@@ -151,15 +150,12 @@ class Holder(Saveable):
         return sealed(self._holder, sink.pieces())
 
     @classmethod
-    def _decoded(cls, data: bytes) -> Self:
-        _, source = opened(data, (cls._holder,))
-        with decoding():
-            parameters = {name: take_value(source, SPAN) for name in cls._saved}
-            named = [(source.string(), source.raw(source.varint())) for _ in range(source.count())]
-            result = cls._over({name: read_state(state, *cls._taken) for name, state in named}, parameters)
-            result._take(source)
-            source.end()
-            require(result.to_bytes() == bytes(data))
+    def _taken_from(cls, source: Source) -> Self:
+        parameters = {name: take_value(source, SPAN) for name in cls._saved}
+        named = [(source.string(), source.raw(source.varint())) for _ in range(source.count())]
+        result = cls._over({name: read_state(state, *cls._taken) for name, state in named}, parameters)
+        result._take(source)
+        require(result.to_bytes()[:-4] == source.since(0))  # without their checksum
         return result
 
     def __eq__(self, other: object) -> bool:

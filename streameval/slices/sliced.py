@@ -31,8 +31,8 @@ from streameval.slices.gathering import Coded, coded, counted, read_at_once
 from streameval.slices.values import OTHER, REST, Key, Other, Value, Where, typed, value_of, where_of
 from streameval.states.base import COUNT_MAX, Part
 from streameval.states.state_set import StateSet
-from streameval.wire.envelope import SLICED, decoding, opened, sealed
-from streameval.wire.fields import Sink, require
+from streameval.wire.envelope import SLICED, sealed
+from streameval.wire.fields import Sink, Source, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -490,19 +490,14 @@ class Sliced(Mergeable, Generic[A]):
         return sink
 
     @classmethod
-    def _decoded(cls, data: bytes) -> Self:
-        _, source = opened(data, (SLICED,))
-        start = source.place()
-        with decoding():
-            empty = take_template(source)
-            result = cls(empty, **take_axes(source))
-            require(b"".join(result._head().pieces()) == source.since(start))
-            slices = tuple(take_slices(source, fresh, result._guard) for fresh in result._slices)
-            result._cell = commit.Root().cell(slices)
-            source.end()
-            first, *further = result._slices
-            whole = first.total(empty) if further else None
-            require(first.examples() <= COUNT_MAX, all(group.total(empty) == whole for group in further))
+    def _taken_from(cls, source: Source) -> Self:
+        start, empty = source.place(), take_template(source)
+        result = cls(empty, **take_axes(source))
+        require(b"".join(result._head().pieces()) == source.since(start))
+        first, *further = slices = tuple(take_slices(source, fresh, result._guard) for fresh in result._slices)
+        result._cell = commit.Root().cell(slices)
+        whole = first.total(empty) if further else None
+        require(first.examples() <= COUNT_MAX, all(group.total(empty) == whole for group in further))
         return result
 
     @reads

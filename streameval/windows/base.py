@@ -28,7 +28,7 @@ from streameval.schema.keywords import NoKeywords, forgiving, refuse_mistaken
 from streameval.schema.labels import PerLabel
 from streameval.states.base import Part
 from streameval.windows.times import Clock, Moment, Moments, Time
-from streameval.wire.envelope import decoding, opened, sealed
+from streameval.wire.envelope import sealed
 from streameval.wire.fields import Sink, Source, varint, zigzag
 
 Examples: TypeAlias = tuple[object, object, object, object]
@@ -40,7 +40,6 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
     __slots__ = ("_clock", "_guard", "_template")
-    _holder: ClassVar[int]
     _span_name: ClassVar[str]
     _in_time: ClassVar[str]  # what to do instead where examples have times
     _template: A
@@ -225,14 +224,10 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         return sealed(self._holder, sink.pieces())
 
     @classmethod
-    def _decoded(cls, data: bytes) -> Self:
-        _, source = opened(data, (cls._holder,))
+    def _taken_from(cls, source: Source) -> Self:
         window = cls.__new__(cls)
-        window._guard = commit.Guard()
-        with decoding():
-            window._template = take_template(source)
-            window._take(source, *[source.integer_of_64_bits() for _ in range(source.count())])
-            source.end()
+        window._guard, window._template = commit.Guard(), take_template(source)
+        window._take(source, *[source.integer_of_64_bits() for _ in range(source.count())])
         return window
 
     @reads
