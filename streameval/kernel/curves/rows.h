@@ -59,7 +59,7 @@ SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrd
 
 /* Append the scores of all rows; or, unless it `appends`, make room for them besides what is owed, so that to append them
    needs no memory. 0 if memory ran out; some are appended then. */
-static int se_append_rows(se_label *labels, const se_score_rows *in, int appends) {
+SE_APART int se_append_rows(se_label *labels, const se_score_rows *in, int appends) {
     se_counter counter = {0};
     for (ptrdiff_t column = 0; column < in->width && in->rows; column += SE_WIDE_TILE) {
         const ptrdiff_t wide = in->width - column < SE_WIDE_TILE ? in->width - column : SE_WIDE_TILE;
