@@ -17,19 +17,22 @@ typedef struct {
     void (*release)(void *data); /* frees data, and all they hold, whether or not committed; NULL for the owner */
 } se_part;
 
-static inline void se_commit(se_part *part) {
-    if (part->commit) part->commit(part->data);
-    part->commit = NULL;
+static inline void se_commit(se_part *parts, int count) {
+    for (se_part *part = parts; part < parts + count; part++) {
+        if (part->commit) part->commit(part->data);
+        part->commit = NULL;
+    }
 }
 
-static inline void se_release(se_part *part) {
-    if (part->release) part->release(part->data);
+static inline void se_release(se_part *parts, int count) {
+    for (se_part *part = parts; part < parts + count; part++)
+        if (part->release) part->release(part->data);
 }
 
 static void se_part_end(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     PyObject *owner = (PyObject *)PyCapsule_GetContext(capsule);
-    se_release(part);
+    se_release(part, 1);
     PyMem_Free(part);
     Py_XDECREF(owner);
 }
@@ -58,7 +61,7 @@ static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)
 static inline int se_part_commit(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     if (!part) return 0;
-    se_commit(part);
+    se_commit(part, 1);
     return 1;
 }
 

@@ -9,8 +9,8 @@ cdef extern from "part.h":
         void* table
         int (*prepare)(void*, const void*, int, bint, se_part*) except -1
         object (*amounts)(const se_part*)
-    void se_commit(se_part*) noexcept
-    void se_release(se_part*) noexcept
+    void se_commit(se_part*, int) noexcept
+    void se_release(se_part*, int) noexcept
     object se_follower_new(se_follower*, object owner)
     object se_part_new(void (*commit)(void*) noexcept, void* data, void (*release)(void*) noexcept, object owner)
     int commit "se_part_commit"(object part) except 0

@@ -44,17 +44,13 @@ cdef Py_ssize_t FEW_CELLS = 16384
 
 cdef void commit_scored(void* data) noexcept:
     cdef Scored* scored = <Scored*>data
-    cdef int at
     commit(<object>scored.counted)
-    for at in range(scored.prepared):
-        se_commit(&scored.part[at])
+    se_commit(scored.part, scored.prepared)
 
 
 cdef void release_scored(void* data) noexcept:
     cdef Scored* scored = <Scored*>data
-    cdef int at
-    for at in range(scored.prepared):
-        se_release(&scored.part[at])
+    se_release(scored.part, scored.prepared)
     Py_XDECREF(scored.counted)
     free(scored.block)
     free(scored)
@@ -363,7 +359,7 @@ cdef int count_placed(
     cdef se_score_rows rows
     cdef se_part part[FOLLOWERS]
     cdef Py_ssize_t slots
-    cdef int at, prepared = 0
+    cdef int prepared = 0
     rows.fixed = fixed
     slots = self.read_example(columns, y_true, y_pred, threshold, sign, dimensions, &rows, &binary)
     if slots < 0:
@@ -379,12 +375,10 @@ cdef int count_placed(
         else:
             check_memory(se_sums_reserve(&self.counted.rows, 1))
             se_add_example(&self.counted, self.touched, slots, self.key[0], self.key[1], 1)
-        for at in range(prepared):
-            se_commit(&part[at])
+        se_commit(part, prepared)
         return DONE
     finally:
-        for at in range(prepared):
-            se_release(&part[at])
+        se_release(part, prepared)
 
 
 cdef bint is_weight(weight, double* factor) except -1:

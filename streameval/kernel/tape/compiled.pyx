@@ -122,12 +122,10 @@ cdef class Tape(Storing):
                 if counts.following:
                     self.append_scores(&row, at, scored)
             self.take_back(&counts.counted, oldest)
-            for at in range(prepared):
-                se_commit(&part[at])
+            se_commit(part, prepared)
             return DONE
         finally:
-            for at in range(prepared):
-                se_release(&part[at])
+            se_release(part, prepared)
 
     cdef bint prepare_oldest(
         self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared,
@@ -303,16 +301,12 @@ cdef void write_scores(
 
 cdef void commit_leaving(void* data) noexcept:
     cdef Leaving* leaving = <Leaving*>data
-    cdef int at
     (<Tape>leaving.tape).take_back(&(<Counts>leaving.counts).counted, leaving.examples)
-    for at in range(leaving.prepared):
-        se_commit(<se_part*>(leaving + 1) + at)
+    se_commit(<se_part*>(leaving + 1), leaving.prepared)
 
 
 cdef void release_leaving(void* data) noexcept:
-    cdef int at
-    for at in range((<Leaving*>data).prepared):
-        se_release(<se_part*>(<Leaving*>data + 1) + at)
+    se_release(<se_part*>(<Leaving*>data + 1), (<Leaving*>data).prepared)
     free(data)
 
 
