@@ -215,7 +215,8 @@ def _list(examples: Any, argument: Argument) -> Source:
     first: Any = examples[0] if examples else None
     if getattr(first, "is_nested", False):  # which has no shape
         array_of(first, argument.at(0))
-    if getattr(first, "ndim", 0) == 2 and getattr(first, "shape", (1,))[0] != 1:  # which groups of pandas do not have
+    shape = getattr(first, "shape", ())  # which groups of pandas do not have
+    if argument.many and getattr(first, "ndim", 0) == 2 and shape[:1] not in ((), (1,)):
         name, advice = argument.name, one_array(argument.name, first)
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
         if way := ways.get(first.shape[1]):

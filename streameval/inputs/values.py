@@ -22,7 +22,8 @@ _EXPECTED = {
     PRED: tuple(f"binary predictions are 0 or 1; for scores {advice}" for advice in THRESHOLD),
     MASK: ("a mask is 0 or 1",) * 2,
 }
-_POSITIVES = {"0": "1", "0.0": "1.0", "false": "true", "False": "True", "FALSE": "TRUE"}
+_POSITIVES = {"0": "1", "0.0": "1.0", "n": "y", "N": "Y", "no": "yes", "No": "Yes", "NO": "YES"}
+_POSITIVES |= {"false": "true", "False": "True", "FALSE": "TRUE"}
 
 
 def checked_weight(weight: object) -> float:
@@ -214,7 +215,10 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         return array  # read value by value, since a common type could change what they say
     if array.dtype.name == "bfloat16":
         return array.astype(np.float32)
-    strings = f"for labels give {name}.tolist(), for indicators {name}.astype(int)"
+    first = str(array.flat[0]) if array.size else "1"
+    words = f" == {_POSITIVES.get(first, first)!r}"
+    words = f".astype({'int' if first in '01' else 'float'})" if _is_number(first) else words
+    strings = f"for labels give {name}.tolist(), for indicators or scores {name}{words}"
     advice = {"S": "write .astype(str)", "U": strings, "T": strings}.get(array.dtype.kind, "give booleans or numbers")
     raise InputError(f"{name} has type {array.dtype}; {advice}")
 

@@ -254,6 +254,8 @@ FORMS = [
     *sides("a polars column of strings", words, pl.Series(["cat", "dog"]), "'cat'", many=True),
     *sides("an array of dates", numbers, np.zeros((2, 3), "M8[s]"), "datetime64", many=True),
     *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", ".tolist()", "astype(int)", many=True),
+    *sides("an array of words", numbers, np.array([["no", "yes"]]), ".tolist()", " == 'yes'", many=True),
+    *sides("an array of numbers as strings", numbers, np.array([["0.5"]]), ".tolist()", ".astype(float)", many=True),
     *sides("a class", words, pd.DataFrame, "DataFrame", many=True),
     *sides("a class", words, pd.DataFrame, "DataFrame"),
     *sides("groups", words, pd.DataFrame({"cat": [1, 0]}).groupby("cat"), "DataFrameGroupBy"),
@@ -292,9 +294,26 @@ def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shap
     are_pairs = side == "y_pred" and shape[2] == 2
     assert (f"{side}[..., 1]" in str(error.value)) == are_pairs
     assert (f"{side}.reshape(-1, " in str(error.value)) == (not are_pairs or shape[1] == 1)
+    for metric in ("f1_micro", "roc_auc_macro"):
+        with pytest.raises(
+            se.InputError, match=f"{side} has 3 dimensions, .*; update takes one example: for many, use"
+        ):
+            se.Evaluator([metric], threshold=0.5).update(**{"y_true": [], "y_pred": {}, side: np.zeros(shape)})
 
 
-@with_each("pair", [("0", "1"), ("0.0", "1.0"), ("false", "true"), ("False", "True"), ("FALSE", "TRUE"), (b"0", b"1")])
+@with_each(
+    "pair",
+    [
+        ("0", "1"),
+        ("0.0", "1.0"),
+        ("false", "true"),
+        ("False", "True"),
+        ("FALSE", "TRUE"),
+        ("No", "Yes"),
+        ("n", "y"),
+        (b"0", b"1"),
+    ],
+)
 def test_strings_of_two_values_are_converted_as_advised(pair: tuple[Any, Any]):
     for first in pair:
         with pytest.raises(se.InputError, match="convert") as error:
