@@ -27,6 +27,7 @@ except ImportError:
     raise DependencyError("reading tables needs pyarrow, which is not installed; pip install pyarrow") from None
 
 _NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
+_LITERALS = ("(", ")"), ('"', '"')  # how other literals of Python begin and end that are lists, or hold one
 _LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
 _TOKEN = re.compile(
     r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
@@ -101,10 +102,12 @@ def list_of(cell: str, sep: str) -> Any:
         text = _SCALAR.sub(lambda match: match[1] or match[2] or match[3], text)
     if (call := _CALL.fullmatch(text)) is not None:
         return list_of(call[1], sep) if call[1] else []
-    if text.startswith("(") and text.endswith(")"):
+    if (text[:1], text[-1:]) in _LITERALS:
         with suppress(*_NO_LITERAL):
             if isinstance(value := ast.literal_eval(text), tuple):
                 return [*value]
+            if isinstance(value, str) and _OBJECT.fullmatch(value):  # which was written out twice
+                return list_of(value, sep)
     if not (is_open := _OPEN.fullmatch(text)) and not _OBJECT.fullmatch(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
@@ -148,7 +151,7 @@ def _joined(column: Any) -> Any:
 def lists_of(column: Any, sep: str) -> Any:
     """What the cells of a column hold, as an array of lists if none of them writes a list out."""
     cells, nulls = pc.utf8_trim_whitespace(_joined(column)), column.is_null().combine_chunks()
-    first = pc.is_in(pc.utf8_slice_codeunits(cells, 0, 1), pa.array(["[", "{"], cells.type))
+    first = pc.is_in(pc.utf8_slice_codeunits(cells, 0, 1), pa.array(["[", "{", '"'], cells.type))
     if pc.any(pc.or_(first, pc.ends_with(cells, ")"))).as_py():
         values = {cell: list_of(cell, sep) for cell in pc.unique(column).to_pylist() if cell is not None}
         return [None if cell is None else values[cell] for cell in column.to_pylist()]

@@ -168,6 +168,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "scores of some labels": (AREA, draw(lambda _: (true := some(IDS), scored(true, IDS[:3], 0, 1)))),
     "sparse rows": ({"labels": IDS}, draw(sparse_rows)),
     "always wrong": ({}, draw(lambda n: ({"ab"[n % 25 > 20]}, {"ab"[n % 25 <= 20]}))),
+    "some unknown, none false": ({}, repeat(({"a": 1, "b": None}, {"a", "b"}), ({"b"}, {"b"}))),
     "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),
     "some ignored": (
         {"labels": IDS, "unknown": "ignore"}, draw(lambda _: (true := some(IDS), guess(true, [*IDS, 77])))),

@@ -161,6 +161,7 @@ def test_a_row_that_is_too_long_is_named(name: str, tmp_path: Path, monkeypatch:
 WRITTEN = {
     "pandas": (str, LISTS),
     "JSON": (json.dumps, LISTS),
+    "JSON of JSON": (lambda row: json.dumps(json.dumps(row)), LISTS),
     "numpy": (lambda row: str(np.array(row, object)), LISTS),
     "Postgres": (lambda row: "{" + ",".join(map(json.dumps, row)) + "}", LISTS),
     "Postgres, plain": (lambda row: "{" + ",".join(row) + "}", [["cat", "a-b"], ["dog"], []]),
