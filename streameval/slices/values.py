@@ -41,8 +41,7 @@ def typed(value: object, name: str) -> Typed:
     """A value, which ``where`` holds under a name, with its type."""
     if type(value) in _PLAIN and (type(value) is not str or value.isascii() or is_unicode(value)):
         return type(value), value  # type: ignore[return-value]  # one of the plain ones
-    if getattr(value, "ndim", None) == 0:
-        value = python_value(value)
+    value = python_value(value)
     if isinstance(value, str):
         if not is_unicode(value):
             lone = f"where[{name!r}] is {quoted(value)}, which holds a lone surrogate"

@@ -15,7 +15,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError
 from streameval.inputs.values import array_of
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.schema.text import number_or_none, quoted
+from streameval.schema.text import number_or_none, python_value, quoted
 from streameval.states.history import ALWAYS
 
 Time: TypeAlias = date | np.datetime64 | float
@@ -93,6 +93,7 @@ class _Calendar(Clock):
     def key(self, t: object, name: str = "t") -> Moment:
         if type(t) is datetime and t.tzinfo is None:
             return (t - _EPOCH) // _MICROSECOND, False
+        t = python_value(t)
         if isinstance(t, datetime):
             if t != t:
                 raise InputError(f"{name} is NaT; give a time")
@@ -154,7 +155,7 @@ class _Line(Clock):
     def key(self, t: object, name: str = "t") -> Moment:
         if type(t) is float and t - t == 0.0:
             return _key_of(t), None
-        t = t.item() if isinstance(t, np.generic) else t
+        t = python_value(t)
         number = number_or_none(t)
         if number is None:
             raise InputError(f"{name} must be a number, as the period is a number, not {quoted(t)}")

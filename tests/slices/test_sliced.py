@@ -428,6 +428,7 @@ FORMS: dict[str, Callable[[list[Any]], object]] = {
     ),
     "arrow large": lambda values: pa.array(values, pa.large_string()),
     "arrow view": lambda values: pa.array(values, pa.string_view()),
+    "arrow scalars": lambda values: [*pa.array(values)],
     "arrow interface": lambda values: Shared(pa.array(values)),
 }
 
