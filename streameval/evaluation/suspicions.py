@@ -78,7 +78,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     names = decisions.labels_of(columns)
     cells = decisions.by_label(columns, None)
     tn, fn, fp, tp, masked = cells
-    yield from _of_masks(cells, examples, core.labels.fixed)
+    yield from _of_masks(cells, true, examples, core.labels.fixed)
     yield from _of_strings(names) if config.labels is None else ()
     explained = False
     negative = [label for label in names if isinstance(label, int) and label < 0] if len(names) <= _LABELS else []
@@ -131,12 +131,12 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
 
 
-def _of_masks(cells: Any, examples: int, declared: int) -> _Warnings:
-    tn, fn, fp, tp, masked = cells
+def _of_masks(cells: Any, true: Sample, examples: int, declared: int) -> _Warnings:
+    tn, _, fp, _, masked = cells
     every = f"every truth in {wording(*SIDES['y_true'])} is unknown"
     if not cells[:4].any() and masked.any() and (masked >= examples)[:declared].all():
         yield "truth", f"{every}; {option('mask')} marks unknown truths: is it inverted?"
-    elif not (tn.any() or fp.any()) and ((masked > 0) & (tp + fn > 0)).any() and cells.sum() == tn.size * examples:
+    elif true.low == true.high == 1 and not (tn | fp).any() and masked.any() and cells.sum() == tn.size * examples:
         yield "truth", f"{every} or true, so precision is 1; where NaN, None or an empty cell means false, write 0"
 
 
