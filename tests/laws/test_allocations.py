@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -83,8 +84,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @with_each("kind", [*STATES])
 def test_memory_that_is_refused_changes_nothing(kind: str, library: Path):
+    in_process(f"run({kind!r}, {str(library)!r}, {cases(40)})", library)
+
+
+def test_to_commit_examples_of_several_forms_needs_no_memory(library: Path):
+    in_process(f"run_forms({str(library)!r})", library)
+
+
+def in_process(call: str, library: Path) -> None:
     environment = {**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(sys.path)}
-    program = f"from tests.laws.test_allocations import run; run({kind!r}, {str(library)!r}, {cases(40)})"
+    program = f"from tests.laws.test_allocations import *; {call}"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, env=environment
     )
@@ -188,6 +197,27 @@ def run(kind: str, library: str, rounds: int) -> None:
             elif example is not None:
                 counted.append(example)
     assert refused > rounds
+
+
+def run_forms(library: str) -> None:
+    """Count single scores and double ones of one slice together, in a process with the library."""
+    first, last, requests = (
+        ctypes.c_long.in_dll(ctypes.CDLL(library), name) for name in ("fail_from", "fail_until", "requests")
+    )
+    sliced = se.Sliced(se.Evaluator(["roc_auc_macro"], labels=["a", "b"]), by="group")
+    rng = np.random.default_rng(0)
+    true, scores = rng.random((42, 2)) < 0.5, rng.random((42, 2), dtype=np.float32)
+    sliced.update_many(true[:40], scores[:40], where={"group": ["x"] * 40})
+    many = [*true[40:]], [scores[40], {"a": 0.5}]
+    before, after = sliced.copy(), sliced.copy()
+    after.update_many(*many, where={"group": ["x"] * 2})
+    for start in range(30, 0, -1):
+        one = sliced.copy()
+        first.value, last.value, requests.value = start, sys.maxsize, 0
+        with contextlib.suppress(MemoryError):
+            one.update_many(*many, where={"group": ["x"] * 2})
+        first.value = 0
+        assert one in (before, after)
 
 
 def _call(

@@ -61,21 +61,21 @@ SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrd
    needs no memory. 0 if memory ran out; some are appended then. */
 SE_APART int se_append_rows(se_label *labels, const se_score_rows *in, int appends) {
     se_counter counter = {0};
-    for (ptrdiff_t column = 0; column < in->width && in->rows; column += SE_WIDE_TILE) {
-        const ptrdiff_t wide = in->width - column < SE_WIDE_TILE ? in->width - column : SE_WIDE_TILE;
+    for (ptrdiff_t column = 0, wide; column < in->width && in->rows; column += wide) {
         se_label *owner[SE_WIDE_TILE];
         int64_t side[SE_WIDE_TILE][3] = {{0}};
-        int narrow = in->single, enough = 1;
-        for (ptrdiff_t j = 0; j < wide; j++) {
-            owner[j] = labels + in->columns[column + j];
+        int narrow = 0, enough = 1;
+        for (wide = 0; wide < SE_WIDE_TILE && wide < in->width - column; wide++) { /* columns that are alike */
+            se_table *t = (owner[wide] = labels + in->columns[column + wide])->table;
             for (int i = 0; i < 2; i++) {
-                se_relieve(&owner[j]->table[i], &counter);
-                enough &= se_accept(&owner[j]->table[i], in->single);
-                narrow &= owner[j]->table[i].single;
+                se_relieve(t + i, &counter);
+                enough &= se_accept(t + i, in->single);
             }
+            if (wide && narrow != (in->single & t[0].single & t[1].single)) break;
+            narrow = in->single & t[0].single & t[1].single;
         }
         se_drop_counter(&counter);
-        for (ptrdiff_t j = 0; j < wide && in->single && !narrow; j++) /* all of these columns alike */
+        for (ptrdiff_t j = 0; j < wide && in->single && !narrow; j++)
             for (int i = 0; i < 2; i++) enough &= se_accept(&owner[j]->table[i], 0);
         for (ptrdiff_t j = 0; j < wide && !appends; j++)
             for (int i = 0; i < 2; i++) enough &= se_extend(&owner[j]->table[i], owner[j]->table[i].owed + (size_t)in->rows);
