@@ -173,8 +173,7 @@ def evaluate_by_key(
             yield _by_key(state, names, batch.schema)
 
     def merge(group: Any) -> Any:
-        total = job.merged(group.column("state").to_pylist())
-        return _answer(group.slice(0, 1), total)
+        return _answer(group.slice(0, 1), job.merged(group.column("state").to_pylist()))
 
     types = {field.name: field.dataType for field in df.schema.fields}
     if nested := [name for name in names if name not in types]:

@@ -79,7 +79,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     cells = decisions.by_label(columns, None)
     tn, fn, fp, tp, masked = cells
     yield from _of_masks(cells, true, examples, core.labels.fixed)
-    yield from _of_strings(names) if config.labels is None else ()
+    yield from _of_undeclared(names, cells, examples) if config.labels is None else ()
     explained = False
     negative = [label for label in names if isinstance(label, int) and label < 0] if len(names) <= _LABELS else []
     if config.labels is None and negative and {-1, -100}.issuperset(negative):
@@ -89,9 +89,6 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             pad = f"examples have label {negative[0]} and another, as padded lists do"
             yield "padding", f"{pad}; leave out labels below 0"
             explained = True
-    if config.labels is None and len(names) <= _LABELS and _mix_columns(names, cells, examples):
-        mixed = "labels are strings in some examples, and the positions of columns without names in all others"
-        yield "columns", f"{mixed}; {wording(*DECLARE)}"
     complete = bool(tn.any() and (cells.sum(axis=0) == examples).all())  # each example mentions each label
     if not config.has_decisions:  # labels with scores are those that are mentioned where they are false
         cells = np.array([tn, fn, tn, tp, masked])
@@ -140,13 +137,23 @@ def _of_masks(cells: Any, true: Sample, examples: int, declared: int) -> _Warnin
         yield "truth", f"{every} or true, so precision is 1; where NaN, None or an empty cell means false, write 0"
 
 
-def _of_strings(names: Sequence[Label]) -> _Warnings:
+def _of_undeclared(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
     if "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
-    mark = next((mark for mark in "[,;| " if mark in names), "")
+    mark = next((mark for mark in "[,;| " if len(names) <= _LABELS and mark in names), "")
     if mark and {len(str(name)) for name in names} == {1} and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
         yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
+    last = len(names) - 1
+    if last < _LABELS and _mix_columns(names, cells, examples):
+        mixed = "labels are strings in some examples, and the positions of columns without names in all others"
+        yield "columns", f"{mixed}; {wording(*DECLARE)}"
+    if 1 < last < _LABELS and {*names} == {*range(last + 1)}:
+        tn, fn, fp, tp, _ = cells = cells[:, np.argsort(names)]
+        true, pred, rows = tp + fn > 0, tp + fp > 0, cells.sum(axis=0) == examples
+        if rows[:-1].all() and not tn[-1] and true[-1] != pred[-1] and not (true if true[-1] else pred)[0]:
+            counted = f"columns without names are the labels 0 to {last - 1}, and lists have 1 to {last}"
+            yield "positions", f"{counted}; subtract 1 from labels in lists"
 
 
 def _of_scores(pred: Sample) -> _Warnings:

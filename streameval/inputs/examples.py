@@ -194,8 +194,7 @@ def _size_of(example: object) -> int:
 
 def _labelled(examples: list[Any], argument: Argument, start: int) -> Piece:
     role = argument.role
-    kinds = set(map(type, examples))
-    if kinds <= _COLLECTIONS:
+    if set(map(type, examples)) <= _COLLECTIONS:
         columns = columns_among(chain.from_iterable(examples), examples, argument, start)
         return Columns(len(examples), unignored(Lists(_ends(examples), columns)))
     if plain := _plain_mappings(examples, argument) if argument.compared else None:

@@ -225,22 +225,24 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
 
 
 def check_row_keys(values: Mapping[str, Any], notes: InputNotes) -> None:
-    """Warn where a data frame or Series has the row keys of the first in another order."""
+    """Warn where a data frame or Series has the row keys of the first in another order, or most of them."""
     keys = [(name, each.index) for name, each in values.items() if hasattr(each, "iloc") and form_of(each) != "lazy"]
     for name, key in keys[1:]:
-        if "rows" not in notes.warnings and _are_reordered(keys[0][1], key):
-            first, order = keys[0][0], "hold the same keys in another order"
+        if "rows" not in notes.warnings and (differ := _differing(keys[0][1], key)) is not None:
+            first, order = keys[0][0], f"differ in {differ} keys" if differ else "hold the same keys in another order"
             matched = f"rows are matched by position, but the indexes of {first} and {name} {order}"
-            notes.warn("rows", f"{matched}; write {name}.loc[{first}.index]")
+            advice = f"{first}.align({name}, axis=0, fill_value=0)" if differ else f"{name}.loc[{first}.index]"
+            notes.warn("rows", f"{matched}; write {advice}")
 
 
-def _are_reordered(one: Any, other: Any) -> bool:
-    """Whether an index holds the keys of another in another order; not where one of them counts from 0."""
+def _differing(one: Any, other: Any) -> int | None:
+    """How many keys of an index another lacks; None if they are equal or differ in many, or one counts from 0."""
     try:
-        if len(one) != len(other) or one.equals(other) or not other.isin(one[:1]).any():  # nor do most that differ
-            return False
+        if len(one) != len(other) or one.equals(other) or not other.isin(one[:: len(one) // 9 + 1]).any():  # as most do
+            return None
         from_0 = any((np.asarray(key) == np.arange(len(key))).all() for key in (one, other))
         # Of keys without an order, sorting would warn; keys that repeat are those of groups or of batches.
-        return not from_0 and len(one.symmetric_difference(other, sort=False)) == 0 and bool(one.is_unique)
+        differ = len(one.symmetric_difference(other, sort=False)) // 2
+        return None if from_0 or differ > len(one) / 10 or not (one.is_unique and other.is_unique) else differ
     except (AttributeError, NotImplementedError, TypeError, ValueError, Warning):  # pandas does not compare these keys
-        return False
+        return None

@@ -40,8 +40,7 @@ def reciprocals(first: int, stop: int) -> int:
 @cache
 def _discounts(bits: int) -> list[int]:
     logs = _logs(bits)
-    one = logs[2] << BITS
-    return list(accumulate((one // log for log in logs[2:]), initial=0))
+    return list(accumulate(((logs[2] << BITS) // log for log in logs[2:]), initial=0))
 
 
 @cache

@@ -171,8 +171,7 @@ def plot_multilabel_confusion(
 def _panel(ax: Axes, x: float, y: float, table: FloatArray) -> None:
     finite = np.minimum(table, MOST)
     totals = finite.sum(axis=1, keepdims=True)
-    fractions = np.divide(finite, totals, out=np.zeros((2, 2)), where=totals > 0)
-    signed = fractions * [[1, -1], [-1, 1]]
+    signed = np.divide(finite, totals, out=np.zeros((2, 2)), where=totals > 0) * [[1, -1], [-1, 1]]
     grid = x + np.arange(3), y + np.arange(3)
     mesh: Any = ax.pcolormesh(*grid, signed, cmap="RdBu", vmin=-1, vmax=1, edgecolors="white")
     for (row, column), value in np.ndenumerate(signed):

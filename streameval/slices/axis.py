@@ -117,8 +117,7 @@ class AxisSlices(Generic[A]):
         if self.rest.examples:
             self._last = self._last or max(rank_of(key) for key in self.slices if key)
             keys = [key for key in keys if key in self.slices or rank_of(key) < self._last]
-        size = len(self.slices) - 1 + sum(key not in self.slices for key in keys)
-        if size <= self.axis.max_slices:
+        if len(self.slices) - 1 + sum(key not in self.slices for key in keys) <= self.axis.max_slices:
             return keys, set()
         stay = set(heapq.nsmallest(self.axis.max_slices, {*self.keys(), *keys}, rank_of))
         return [key for key in keys if key in stay], stay

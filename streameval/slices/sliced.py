@@ -243,8 +243,7 @@ class Sliced(Mergeable, Generic[A]):
         if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
             return groupings
         added = [dict(zip(keys, of_keys, strict=True)) for (_, keys), of_keys in zip(before, sets, strict=True)]
-        forms = reader.confirm()
-        commit.Root.commit(self._prepare_add(added, len(before[0][0])) + forms)
+        commit.Root.commit(self._prepare_add(added, len(before[0][0])) + reader.confirm())
         return before
 
     def _grouped(self, columns: list[Coded]) -> list[Grouping]:

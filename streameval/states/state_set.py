@@ -173,8 +173,7 @@ class StateSet:
     def prepare_unmerge(self, other: StateSet) -> list[Part]:
         if not other.examples:
             return []
-        mentioned = other.decisions.labels_of(other.decisions.columns())
-        if None in self.labels.columns_of(mentioned):
+        if None in self.labels.columns_of(other.decisions.labels_of(other.decisions.columns())):
             raise RevertError(_NOT_PART)
         try:
             return self.prepare_merges([(other, self.columns_of(other), -1)])

@@ -141,8 +141,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
         parts = [(label, _numbers(rows, column, role, columns)) for column, label in wide.items()]
         return [{label: values[row] for label, values in parts} for row in range(len(rows))]
     values = column_of(rows, name, role)
-    kinds = set(map(type, values))
-    if str in kinds and role != "scores":
+    if str in set(map(type, values)) and role != "scores":
         if columns.sep is None:
             number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
             sep = next((one for one in "|" + SEPARATORS if one in string), ",")

@@ -114,6 +114,8 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         scans = (_blocks(_parquet_batches(file, schema, columns, size), file.path) for file in files)
         batches = chain.from_iterable(scans) if files else _blocks(source.to_batches(schema.names, batch_size=size))
         return Opened(batches, schema)
+    if hasattr(source, "iloc") and hasattr(source, "compute"):
+        raise InputError("source is a data frame of Dask; call evaluate of streameval.adapters.dask")
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas
         columns.check_names(list(source.columns))
         starts = range(0, len(source), size) or (0,)

@@ -104,8 +104,7 @@ def unpacked(values: PackedValues) -> Iterable[Any]:
 
 def put_values(sink: Sink, values: PackedValues) -> None:
     values = packed(tuple(map(_plain, values))) if type(values) is tuple else values
-    form = (tuple, bytes, array).index(type(values))
-    sink += (varint(len(values)), bytes((form,)))
+    sink += (varint(len(values)), bytes(((tuple, bytes, array).index(type(values)),)))
     if type(values) is tuple:
         for value in values:
             put_value(sink, value, FLOAT)

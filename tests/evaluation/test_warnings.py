@@ -124,6 +124,9 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "no false truth": ({}, draw(lambda n: ({"a": 1, "b": n % 2 or None}, {"b": n % 3 > 1})), 20, "unknown or true, so"),
     "no false truth of rows": (
         AREA, draw(lambda n: (np.array([1, np.nan])[[n % 2, n % 3 > 0]], bits()[:2] / 2)), 20, "cell means false"),
+    "predictions count from 1": ({}, draw(lambda _: (bits(), [int(DRAW.integers(1, 5))])), 40, "subtract 1 from lab"),
+    "truths count from 1": (
+        AREA, draw(lambda _: ([int(DRAW.integers(1, 5))], DRAW.random(4))), 40, "labels 0 to 3, and lists have 1 to"),
     "no truth of scores": (AREA, repeat(({"a": None, "b": None}, {"a": 0.3, "b": 0.7})), 20, "every truth in"),
     "no truth": ({}, repeat(({"a": None, "b": float("nan")}, {"a": 1})), 20, "every truth in y_true is unknown"),
     "no truth, declared": (
@@ -551,6 +554,14 @@ def test_data_frames_with_row_keys_in_another_order_are_warned_of():
     ev.update_many(true, true.iloc[::-1])
     with pytest.warns(se.DataWarning, match="matched by position"):
         se.score(true["a"].map(lambda one: [one]), true.iloc[::-1]["b"].map(lambda one: [one, 2]), "f1_micro")
+
+
+def test_data_frames_that_lack_different_rows_are_warned_of():
+    true, pred = (pd.crosstab([f"post {number:02}" for number in rows], "cat") for rows in (range(29), range(1, 30)))
+    with pytest.warns(se.DataWarning, match=r"differ in 1 keys; write y_true.align\(y_pred, axis=0, fill_value=0\)$"):
+        se.score(true, pred, "f1_micro")
+    true, pred = true.align(pred, axis=0, fill_value=0)
+    assert se.score(true, pred, "f1_micro") == 28 / 29
 
 
 @pytest.mark.parametrize("name", ["weights", "mask", "where['a']", "times"])

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -312,6 +313,8 @@ def test_what_is_no_table_is_refused(source: object):
     if source is not None and not isinstance(source, dict):
         with pytest.raises(se.InputError, match="row 0: a row must be a mapping or have the columns as attributes"):
             evaluated([source])
+    with pytest.raises(se.InputError, match=r"a data frame of Dask; call evaluate of streameval.adapters.dask$"):
+        evaluated(SimpleNamespace(iloc=None, compute=None))
     wide = pl.DataFrame({"actual": [[3]]}, schema={"actual": pl.List(pl.Int128)})
     for other in (pl.Series([["a"]]), wide, wide.with_columns(predicted="actual").lazy()):
         with pytest.raises(se.InputError, match=r"source is not an Arrow table: .*cast its columns"):

@@ -60,8 +60,7 @@ def scores_of(bins: IntArray, residuals: IntArray) -> FloatArray:
 def edges_of(bins: IntArray) -> FloatArray:
     """The least score at or above which lie exactly the bins from these on; minus infinity for -1."""
     inside = np.maximum(bins, 0)
-    last = np.where(flipped_bins(inside), _LOWER, 0)
-    edge = scores_of(inside, last)
+    edge = scores_of(inside, np.where(flipped_bins(inside), _LOWER, 0))
     edge = np.where(inside == _FINITE + _TO_HALF, 0.5, edge)  # the other residuals of this bin belong below 0.5
     with np.errstate(over="ignore"):
         for _ in range(2):  # near 1 the scores of a bin are fewer than its residuals: look for the first by hand

@@ -18,8 +18,7 @@ def pack_columns(table: IntArray, least: int) -> bytes:
     the lowest byte first. The table has shape (length, columns) and any strides.
     """
     parts = []
-    tops = np.maximum.reduce(table, axis=0, initial=0).tolist()
-    for column, top in zip(table.T, tops, strict=True):
+    for column, top in zip(table.T, np.maximum.reduce(table, axis=0, initial=0).tolist(), strict=True):
         width = max(least, (top.bit_length() + 7) // 8)
         raw = np.ascontiguousarray(column, "<i8").view(np.uint8).reshape(-1, 8)[:, :width]
         parts += [bytes((width,)), raw.tobytes()]
