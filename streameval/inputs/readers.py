@@ -164,10 +164,6 @@ class PackedRows:
     bitorder: Literal["big", "little"] = "big"
 
 
-def _packed(packed: PackedRows, argument: Argument) -> Source:
-    return _matrix(bit_rows(packed, argument.name), argument)
-
-
 # -- columns of lists -------------------------------------------------------------------------------------------------
 
 
@@ -341,7 +337,7 @@ _SOURCES: dict[Form, Callable[[Any, Argument], Source]] = {
     "array": _array, "buffer": _array, "table": _frame, "frame": _frame, "sparse": sparse_source, "arrow": _arrow,
     "polars": _polars, "series": _series, "list": _list, "iterable": examples_of,
     "batches": lambda reader, argument: examples_of(chain.from_iterable(each.to_pylist() for each in reader), argument),
-    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "top_k": _top_k, "bits": _packed,
-    "awkward": _awkward,
+    "string": _refuse_one, "mapping": _refuse_one, "set": _refuse_one, "top_k": _top_k, "awkward": _awkward,
+    "bits": lambda packed, argument: _matrix(bit_rows(packed, argument.name), argument),
 }  # fmt: skip
 """How an argument of each form is read; any other is refused."""

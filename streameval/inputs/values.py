@@ -216,9 +216,9 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
     if array.dtype.name == "bfloat16":
         return array.astype(np.float32)
     first = str(array.flat[0]) if array.size else "1"
-    words = f" == {_POSITIVES.get(first, first)!r}"
-    words = f".astype({'int' if first in '01' else 'float'})" if _is_number(first) else words
-    strings = f"for labels give {name}.tolist(), for indicators or scores {name}{words}"
+    number, word = "int" if first in "01" else "float", _POSITIVES.get(first, first)
+    way = f".astype({number})" if _is_number(first) else f" == {word!r}"
+    strings = f"for labels give {name}.tolist(), for indicators or scores {name}{way}"
     advice = {"S": "write .astype(str)", "U": strings, "T": strings}.get(array.dtype.kind, "give booleans or numbers")
     raise InputError(f"{name} has type {array.dtype}; {advice}")
 

@@ -209,9 +209,9 @@ def _array(values: list[Any], name: str, place: Callable[[int], str]) -> Any:
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError) as error:
-        odd = next((f"{place(row)}: " for row, value in enumerate(values) if type(value) is not type(values[0])), "")
+        at = next((f"{place(row)}: " for row, value in enumerate(values) if type(value) is not type(values[0])), "")
         cannot = f"column {name!r} cannot be converted to Arrow: {error}"
-        raise InputError(f"{odd}{cannot}; give its values one type") from None
+        raise InputError(f"{at}{cannot}; give its values one type") from None
 
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
@@ -223,10 +223,9 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     example, label = str(columns.example), str(columns.label)
     for name in (example, label):
         if parts[0].sep is not None:  # cells of CSV
-            cells = pc.utf8_trim_whitespace(table.column(name))
-            cells = pc.if_else(pc.equal(cells, ""), None, cells)
-            table = table.set_column(table.column_names.index(name), name, cells)
-        if nulls := table.column(name).null_count:
+            table = table.set_column(table.column_names.index(name), name, pc.utf8_trim_whitespace(table.column(name)))
+        empty = pc.sum(pc.equal(table.column(name), "")).as_py() if parts[0].sep is not None else 0
+        if nulls := table.column(name).null_count + (empty or 0):
             raise InputError(f"column {name!r} holds {number_of(nulls, 'null')}; drop those rows")
     codes = _codes(table.column(example))
     order, offsets = np.argsort(codes, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(codes))])

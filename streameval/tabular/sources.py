@@ -102,6 +102,9 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         raise InputError(f"source must be an object, not a class, {quoted(source)}")
     if isinstance(source, io.TextIOBase):
         raise InputError("source is a file that is open as text; give its path, or open it in binary mode, with 'rb'")
+    # Of a Parquet file, and of a scanner of Arrow.
+    source = source.iter_batches(size) if hasattr(source, "iter_batches") else source
+    source = source.to_reader() if hasattr(source, "projected_schema") else source
     path, name = getattr(source, "name", None), STDIN
     if isinstance(source, io.BytesIO):
         source, name = io.BufferedReader(source), "source"
@@ -131,7 +134,11 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
     if hasattr(source, "with_format") and hasattr(source, "iter") and getattr(source, "column_names", None):
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
         return Opened(_blocks(chosen.iter(batch_size=size)))
-    source = _reader(source, columns, size)
+    if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
+        try:
+            source = pa.RecordBatchReader.from_stream(source)
+        except pa.ArrowInvalid as error:  # such as one column, or a type that Arrow does not have
+            raise InputError(f"source is not an Arrow table: {error}; select or cast its columns") from None
     if isinstance(source, pa.RecordBatchReader):
         return Opened(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not (isinstance(source, Mapping | bytes) or getattr(source, "shape", 0) == ()):
@@ -139,22 +146,6 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
     forms = "a path, a table, a query or an iterable of rows or batches"
     advice = "; of columns give pandas.DataFrame(source)" * isinstance(source, Mapping)
     raise InputError(f"source must be {forms}, not {quoted(source)}{advice}")
-
-
-def _reader(source: Any, columns: Columns, size: int) -> Any:
-    """What reads record batches of Arrow, or anything else as it is."""
-    if hasattr(source, "iter_batches"):  # a file of Parquet
-        names = columns.check_names(source.schema_arrow.names)
-        schema = pa.schema(map(source.schema_arrow.field, names))
-        return pa.RecordBatchReader.from_batches(schema, source.iter_batches(size, columns=names))
-    if hasattr(source, "projected_schema"):  # a scanner of a dataset
-        return source.to_reader()
-    if not hasattr(source, "__arrow_c_stream__") or isinstance(source, pa.RecordBatchReader):
-        return source
-    try:
-        return pa.RecordBatchReader.from_stream(source)
-    except pa.ArrowInvalid as error:  # such as one column, or a type that Arrow does not have
-        raise InputError(f"source is not an Arrow table: {error}; select or cast its columns") from None
 
 
 def _blocks(batches: Iterable[Any], name: str = "", bytes_per_row: float = 0.0) -> Iterator[Block]:
