@@ -320,7 +320,7 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
         key, equals, value = (piece.strip() for piece in part.partition("="))
         word = _underscored(value.strip("'\"") if key == "average" else part)
         if average == UNSET and (key == "average" or word in _AVERAGES):
-            average = _AVERAGES.get(word, word)
+            average = {**_AVERAGES, "none": None}.get(word, word)
             continue
         if not equals or key in choices:
             raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")

@@ -98,10 +98,11 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         if len(paths) > 1:
             check_distinct(file for path in paths for file in files_of(path))
         return open_files(paths, columns, size)
-    if isinstance(source, type):  # which has the attributes of its objects
-        raise InputError(f"source must be an object, not a class, {quoted(source)}")
-    if isinstance(source, io.TextIOBase):
-        raise InputError("source is a file that is open as text; give its path, or open it in binary mode, with 'rb'")
+    if isinstance(source, type | io.TextIOBase):  # a class has the attributes of its objects
+        text = "source is a file that is open as text; give its path, or open it in binary mode, with 'rb'"
+        raise InputError(
+            f"source must be an object, not a class, {quoted(source)}" if isinstance(source, type) else text
+        )
     # Of a Parquet file, and of a scanner of Arrow.
     source = source.iter_batches(size) if hasattr(source, "iter_batches") else source
     source = source.to_reader() if hasattr(source, "projected_schema") else source
