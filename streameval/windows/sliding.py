@@ -176,7 +176,7 @@ class _Recent(Window[A]):
         agreed(aware, self._aware)
         if key < latest:
             t, so_far = (self._clock.value(self._clock.exact(each), aware) for each in (key, latest))
-            raise InputError(f"t goes back: {t} is before {so_far}; give examples in the order of their times")
+            raise InputError(f"t goes back: {t} is before {so_far}; give times in order, or use Tumbling for any order")
         return key
 
     def _pass(self, moment: Moment) -> None:
