@@ -36,14 +36,15 @@ def is_unicode(string: str) -> bool:
 
 def normalise(label: object) -> Label:
     """The plain ``str`` or ``int`` behind a label, or `LabelError`."""
-    label = python_value(label)
     if isinstance(label, str):
         if not is_unicode(label):
             invalid = f"label {quoted(label)} holds a lone surrogate, which is not valid Unicode"
             raise LabelError(f"{invalid}; decode the bytes correctly")
         return str.__str__(label)
-    if isinstance(label, int) and not isinstance(label, bool):
+    if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
+    if (plain := python_value(label)) is not label:  # of Arrow, or without dimensions
+        return normalise(plain)
     must = f"a label must be {wording('a str or an int', 'a string or an integer')}, not"
     if isinstance(label, float | np.floating) and label == label:
         way = f"write {'int' if label == label // 1 else 'str'}(label), or for binary predictions or scores by position"
