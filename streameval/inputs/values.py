@@ -217,7 +217,8 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
         return array.astype(np.float32)
     first = str(array.flat[0]) if array.size else "1"
     number, word = "int" if first in "01" else "float", _POSITIVES.get(first, first)
-    way = f".astype({number})" if _is_number(first) else f" == {word!r}"
+    word = repr(word) if word in _POSITIVES.values() else "word, where word means true"
+    way = f".astype({number})" if _is_number(first) else f" == {word}"
     strings = f"for labels give {name}.tolist(), for indicators or scores {name}{way}"
     advice = {"S": "write .astype(str)", "U": strings, "T": strings}.get(array.dtype.kind, "give booleans or numbers")
     raise InputError(f"{name} has type {array.dtype}; {advice}")

@@ -40,7 +40,7 @@ _CALL = re.compile(
     re.DOTALL,
 )
 _OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
-_OPEN = re.compile(r"[\[{][^]})]*")  # without an end, as of cells that are cut off
+_OPEN = re.compile(r"[\[{][^]})]+")  # without an end, as of cells that are cut off; a bracket alone is a label
 _WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _SCORE = re.compile(r":\s*[+-]?[\d.]+(e[+-]?\d+)?(?=\s*([|,;/+&\s]|$))", re.IGNORECASE)
@@ -104,7 +104,7 @@ def list_of(cell: str, sep: str) -> Any:
         return list_of(call[1], sep) if call[1] else []
     if (text[:1], text[-1:]) in _LITERALS:
         with suppress(*_NO_LITERAL):
-            if isinstance(value := ast.literal_eval(text), tuple):
+            if isinstance(value := ast.literal_eval(text), tuple) and text[0] == "(":
                 return [*value]
             if isinstance(value, str) and _OBJECT.fullmatch(value):  # which was written out twice
                 return list_of(value, sep)

@@ -104,7 +104,7 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
             f"source must be an object, not a class, {quoted(source)}" if isinstance(source, type) else text
         )
     # Of a Parquet file, and of a scanner of Arrow.
-    source = source.iter_batches(size) if hasattr(source, "iter_batches") else source
+    source = source.iter_batches(size) if hasattr(source, "schema_arrow") else source
     source = source.to_reader() if hasattr(source, "projected_schema") else source
     path, name = getattr(source, "name", None), STDIN
     if isinstance(source, io.BytesIO):

@@ -256,6 +256,7 @@ FORMS = [
     *sides("an array of strings", numbers, np.array([["1", "0"]]), "<U1", ".tolist()", "astype(int)", many=True),
     *sides("an array of words", numbers, np.array([["no", "yes"]]), ".tolist()", " == 'yes'", many=True),
     *sides("an array of words, yes first", numbers, np.array([["yes", "no"]]), " == 'yes'", many=True),
+    *sides("an array of other words", numbers, np.array([["absent", "present"]]), " == word, where", many=True),
     *sides("an array of numbers as strings", numbers, np.array([["0.5"]]), ".tolist()", ".astype(float)", many=True),
     *sides("a class", words, pd.DataFrame, "DataFrame", many=True),
     *sides("a class", words, pd.DataFrame, "DataFrame"),

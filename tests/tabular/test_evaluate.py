@@ -315,6 +315,8 @@ def test_what_is_no_table_is_refused(source: object):
             evaluated([source])
     with pytest.raises(se.InputError, match=r"a data frame of Dask; call evaluate of streameval.adapters.dask$"):
         evaluated(SimpleNamespace(iloc=None, compute=None))
+    with pytest.raises(se.InputError, match="source must be a path"):
+        evaluated(SimpleNamespace(iter_batches=None))  # as a dataset of Ray
     wide = pl.DataFrame({"actual": [[3]]}, schema={"actual": pl.List(pl.Int128)})
     for other in (pl.Series([["a"]]), wide, wide.with_columns(predicted="actual").lazy()):
         with pytest.raises(se.InputError, match=r"source is not an Arrow table: .*cast its columns"):

@@ -180,6 +180,12 @@ WRITTEN = {
 }
 
 
+def test_quotes_around_labels_and_a_bracket_alone_are_read_as_they_stand():
+    column = ['"a", "b"', '"a"', "[", "{"]
+    result = evaluated(pa.table({"tags": column, "guess": column}), sep=",")
+    assert result.labels == ('"a"', '"b"', "[", "{")
+
+
 @pytest.mark.parametrize("form", WRITTEN)
 def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
     write, lists = WRITTEN[form]
