@@ -194,10 +194,12 @@ class Pending(Holder, Generic[EvaluatorT]):
     def _add_late(self, key: Hashable, now: object) -> None:
         if not self._refuses:
             return self._commit(now, late=1)
+        evicted = f"{self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by max_pending"
+        why = f"was never predicted, was observed before, or was evicted (so far {evicted})"
+        why = "is older than max_age" if key in self._waiting else why
         raise InputError(
-            f"no prediction waits under key {quoted(key)}: it was never predicted, was observed before, or was "
-            f"evicted (so far {self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by "
-            'max_pending); with no_prediction="count" such truths are counted in without_prediction'
+            f"no prediction waits under key {quoted(key)}: it {why}; "
+            'with no_prediction="count" such truths are counted in without_prediction'
         )
 
     def _too_old(self, now: object) -> int:

@@ -391,8 +391,7 @@ class _Csv:
             line += part.count(b"\n")
 
     def line(self, first: int, data: bytes, row: int) -> int:
-        records = self.records(data, self.delimiter)
-        return first + next(islice(records, row + (first == 1), None))[0]
+        return first + next(islice(self.records(data, self.delimiter), row + (first == 1), None))[0]
 
     def runs(self, data: bytes, first: int) -> Iterator[tuple[Any, list[int]]]:
         """Rows that can be read, as tables, and the others, one by one; each with their lines."""

@@ -158,8 +158,7 @@ def _in_bounds(content: RankingContent) -> bool:
     m, rank = ideals.keys.T
     checks += [rank >= 1, rank <= m]
     checks += [content.mentions <= examples, (content.mentions > 0) == (np.arange(size) >= content.fixed)]
-    counted = sum(n.tolist()) == examples <= COUNT_MAX
-    return counted and all(bool(check.all()) for check in checks)
+    return sum(n.tolist()) == examples <= COUNT_MAX and all(bool(check.all()) for check in checks)
 
 
 def _fit(groups: Sums, hits: Sums, rows: Sums) -> bool:

@@ -313,6 +313,14 @@ def test_errors_say_what_is_known_of_a_key():
         pending.observe([1], {"a"})
 
 
+def test_a_truth_that_comes_too_late_is_refused_as_older_than_max_age():
+    pending = se.Pending(se.Evaluator(), max_age=10)
+    pending.predict("post", {"a"}, t=1)
+    with pytest.raises(se.InputError, match="waits under key 'post': it is older than max_age; with no_prediction="):
+        pending.observe("post", {"a"}, t=20)
+    pending.observe("post", {"a"}, t=9)
+
+
 def test_windows_of_this_package_count_what_waited():
     for window in (se.Rolling(se.F1(), size=2), se.TimeRolling(se.F1(), dt.timedelta(hours=2))):
         pending, start = se.Pending(window), dt.datetime(2024, 1, 1)
