@@ -231,7 +231,9 @@ def check_row_keys(values: Mapping[str, Any], notes: InputNotes) -> None:
         if "rows" not in notes.warnings and (differ := _differing(keys[0][1], key)) is not None:
             first, order = keys[0][0], f"differ in {differ} keys" if differ else "hold the same keys in another order"
             matched = f"rows are matched by position, but the indexes of {first} and {name} {order}"
-            advice = f"{first}.align({name}, axis=0, fill_value=0)" if differ else f"{name}.loc[{first}.index]"
+            way = "fill_value=0" if values[first].ndim == values[name].ndim == 2 else "join='inner'"  # of frames
+            aligned = f"{first}, {name} = {first}.align({name}, axis=0, {way})"
+            advice = aligned if differ else f"{name}.loc[{first}.index]"
             notes.warn("rows", f"{matched}; write {advice}")
 
 

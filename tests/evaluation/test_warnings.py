@@ -558,10 +558,16 @@ def test_data_frames_with_row_keys_in_another_order_are_warned_of():
 
 def test_data_frames_that_lack_different_rows_are_warned_of():
     true, pred = (pd.crosstab([f"post {number:02}" for number in rows], "cat") for rows in (range(29), range(1, 30)))
-    with pytest.warns(se.DataWarning, match=r"differ in 1 keys; write y_true.align\(y_pred, axis=0, fill_value=0\)$"):
+    with pytest.warns(
+        se.DataWarning, match=r"keys; write y_true, y_pred = y_true.align\(y_pred, axis=0, fill_value=0\)$"
+    ):
         se.score(true, pred, "f1_micro")
-    true, pred = true.align(pred, axis=0, fill_value=0)
-    assert se.score(true, pred, "f1_micro") == 28 / 29
+    wide = true.align(pred, axis=0, fill_value=0)
+    assert se.score(*wide, "f1_micro") == 28 / 29
+    true, pred = (each["cat"].map(lambda one: [one]) for each in (true, pred))
+    with pytest.warns(se.DataWarning, match=r"differ in 1 keys; .*align\(y_pred, axis=0, join='inner'\)$"):
+        se.score(true, pred, "f1_micro", rows="labels")
+    assert se.score(*true.align(pred, axis=0, join="inner"), "f1_micro", rows="labels") == 1
 
 
 @pytest.mark.parametrize("name", ["weights", "mask", "where['a']", "times"])
