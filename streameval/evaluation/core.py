@@ -70,6 +70,7 @@ class Core:
         self.scored = config.scored
         self.table.weights, self.table.most = tuple(state.weights.cell for state in each), 0
         self.table.followers = followers if self.fast_path else ()
+        self.table.extra = tuple(state.extra and state.extra.cell for state in each)
         self.threshold: Any = np.empty(0) if isinstance(config.threshold, tuple) else config.threshold
 
     def _set_thresholds(self) -> None:
@@ -248,7 +249,9 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
-        true, pred = (None, None) if self.scored else (_object_rows(y_true), _object_rows(y_pred))
+        true, pred = (
+            (None, None) if self.scored or self.table.followers else (_object_rows(y_true), _object_rows(y_pred))
+        )
         if true is None or pred is None:
             return False
         if true is not y_true and pred is not y_pred:  # both are Series, which have row keys

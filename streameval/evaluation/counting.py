@@ -85,6 +85,10 @@ class Accumulator(Details, Mergeable):
                 return
             if core.fast_count_tensors(y_true, y_pred, weight, 1) == DONE:
                 return
+        elif core.fast_path:
+            labels, table = core.labels, core.table
+            if table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1, weight, mask) == DONE:
+                return
         make_read(self._change(y_true, y_pred, weight=weight, mask=mask))
 
     @forgiving

@@ -65,19 +65,22 @@ static inline int se_part_commit(PyObject *capsule) {
     return 1;
 }
 
-/* A table that counts rows of scores whenever the decisions of the same examples do, behind a capsule that keeps it alive.
-   Preparing runs no code of the user. Rows that are counted (a `se_score_rows`) stay where they are until the part is
-   released. */
+/* A table that counts whenever the decisions of the same examples do, behind a capsule that keeps it alive. Preparing runs
+   no code of the user. Rows that are counted (a `se_score_rows`) stay where they are until the part is released, but the
+   slots of an example do not. */
 
 #define SE_FOLLOWER_NAME "streameval.follower"
 
 typedef struct {
     void *table;
+    int reads_scores; /* or slots only */
     /* That rows are counted (by 1), or one is taken out (by -1), which was surely counted if `known`: 0; why not, with no
        part; -1 with an exception set. */
     int (*prepare)(void *table, const void *rows, int by, int known, se_part *part);
     /* What the row of a part adds to weight sums: amounts by key, or mentions with the sign. NULL with an exception set. */
     PyObject *(*amounts)(const se_part *part);
+    /* What it adds to sums by key that the table has no place for, and their scale; NULL where there are none. */
+    PyObject *(*extra)(const se_part *part);
 } se_follower;
 
 static inline void se_follower_end(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }

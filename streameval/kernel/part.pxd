@@ -7,8 +7,10 @@ cdef extern from "part.h":
         void (*release)(void*) noexcept
     ctypedef struct se_follower:
         void* table
+        bint reads_scores
         int (*prepare)(void*, const void*, int, bint, se_part*) except -1
         object (*amounts)(const se_part*)
+        tuple (*extra)(const se_part*)
     void se_commit(se_part*, int) noexcept
     void se_release(se_part*, int) noexcept
     object se_follower_new(se_follower*, object owner)

@@ -35,7 +35,8 @@ typedef struct {
     const void *scores;                   /* floats if `single`, or doubles */
     const uint8_t *true_, *ranked, *mask; /* the last two may be NULL; rows follow each other without gaps */
     const int64_t *columns;               /* where each column counts */
-    ptrdiff_t rows, width;
+    const int64_t *slots;                 /* of a single example, which may have no scores */
+    ptrdiff_t rows, width, placed;        /* placed: how many slots */
     int64_t fixed, limit;
     int single, sorted;                   /* whether columns stand in the canonical order of their labels */
 } se_score_rows;

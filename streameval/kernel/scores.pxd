@@ -15,7 +15,8 @@ cdef extern from "scores.h" nogil:
         const uint8_t* ranked
         const uint8_t* mask
         const int64_t* columns
-        ptrdiff_t rows, width
+        const int64_t* slots
+        ptrdiff_t rows, width, placed
         int64_t fixed, limit
         int single, sorted
     ctypedef struct se_score_lists:

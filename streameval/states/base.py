@@ -262,7 +262,7 @@ class State(ABC, Generic[K]):
         return self.table.prepare_merge(other.table, columns, sign)
 
     def follower(self) -> Any:
-        """What of the kernel counts rows and mappings of scores here, with the decisions; None if nothing does."""
+        """What of the kernel counts examples of common forms here, with the decisions; None if nothing does."""
         return None
 
     def _part(self, part: Part | int) -> Part:

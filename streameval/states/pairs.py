@@ -13,6 +13,7 @@ import numpy as np
 
 from streameval.kernel import backend
 from streameval.kernel.pairs import pairing
+from streameval.kernel.pairs.pairing import ALL, label_set, pairs_of
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense, Example, ragged
 from streameval.states.base import Added, Content, K, Merge, Part, State, refusal
@@ -22,7 +23,7 @@ from streameval.states.views import View, cached_property
 from streameval.states.weights import ExactSums, changed, common_scale
 
 Key: TypeAlias = tuple[int, ...]
-"""Where a weight goes: `_ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
+"""Where a weight goes: `ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
 
 PairBlock: TypeAlias = tuple[IntArray, IntArray, Iterable[int]]
 """Pairs of labels, which are positions in ``labels``, or -1 for none: kind, row, column, numerator, denominator, shape
@@ -31,7 +32,6 @@ PairBlock: TypeAlias = tuple[IntArray, IntArray, Iterable[int]]
 SetBlock: TypeAlias = tuple[list[tuple[int, ...]], list[int], Iterable[int]]
 """Label sets likewise, each increasing."""
 
-_ALL: Key = (-1,)
 _KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
 _NO_PAIRS = np.zeros((0, 5), np.int64)
 _BITS = {
@@ -125,7 +125,7 @@ class Pairs(State[Key]):
             held = [state.weights.cell.value or ExactSums() for state in (self, decisions) if weighted]
             scale = common_scale(*(sums.scale for sums in [*held, *(sums for sums, _ in chain(*changes))]))
             if weighted:
-                whole, *weights = _sums_at(self, [_ALL, *map(tuple, keys.tolist())], scale)
+                whole, *weights = _sums_at(self, [ALL, *map(tuple, keys.tolist())], scale)
                 times, cells, columns = np.array(weights, object), cells.astype(object), np.unique(keys[:, 1:3].clip(0))
                 slots = (5 * columns[:, None] + np.arange(5)).reshape(-1).tolist()
                 cells[columns] = _sums_at(decisions, slots, scale).reshape(-1, 5)
@@ -133,19 +133,22 @@ class Pairs(State[Key]):
             for slot, value in of_cells.items():
                 if isinstance(slot, int):
                     cells[divmod(slot, 5)] += value
-            whole += of_pairs.pop(_ALL, 0)
+            whole += of_pairs.pop(ALL, 0)
             fewer = {key: value for key, value in of_pairs.items() if key[0]}  # but label sets
             pairs = np.concatenate([keys, np.array([*fewer], np.int64).reshape(-1, 5)])
             left, order = np.append(times, np.array([*fewer.values()], times.dtype)), np.lexsort(pairs[:, 2::-1].T)
             if not pairs_fit(pairs[order], left[order], cells, whole):
                 raise refusal()
 
+    def follower(self) -> Any:
+        return self.table.follower(self.extra is not None)
+
     def _prepare_example(self, example: Example, sign: int, _known: bool) -> Part | int:
         return self.table.prepare_example(example.slots, sign)
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[Key]:
         if isinstance(batch, Example):
-            return ExactSums(0, {_label_set(batch.slots.tolist()): 1})
+            return ExactSums(0, {label_set(batch.slots.tolist()): 1})
         rows, slots, examples = self._cells(batch)
         true = slots % 5 % 2 == 1
         bounds = (8 * np.searchsorted(rows[true], np.arange(examples + 1))).tolist()
@@ -162,11 +165,11 @@ class Pairs(State[Key]):
             self.table.count_lists(batch.examples, len(self.labels), true, pred, mask)
 
     def _keys(self, slots: list[int]) -> list[Key]:
-        sets = [_label_set(slots)] if self.extra is not None else []
-        return [_ALL, *sets, *pairing.pairs_of(slots, self._bits)]
+        sets = [label_set(slots)] if self.extra is not None else []
+        return [ALL, *sets, *pairs_of(slots, self._bits)]
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
-        yield ExactSums(0, {_ALL: self.examples} if self.examples else {})
+        yield ExactSums(0, {ALL: self.examples} if self.examples else {})
         keys, times = self.table.items()
         sums: dict[Key, int] = dict(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
         yield ExactSums(0, {**sums, **self._extra.nonzero()})
@@ -176,7 +179,7 @@ class Pairs(State[Key]):
         times = self.table.times(np.array(pairs, np.int64).reshape(-1, 5)).tolist()
         sums = dict(zip(pairs, times, strict=True))
         sums.update((key, self._extra.sums.get(key, 0)) for key in keys if not key[0])
-        return ExactSums(0, {**sums, _ALL: self.examples})
+        return ExactSums(0, {**sums, ALL: self.examples})
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
         place = [*columns.tolist(), pairing.NONE]  # so that -1 leads to itself
@@ -200,7 +203,7 @@ class Pairs(State[Key]):
 
     def weight(self, scale: int | None) -> int:
         """Of all examples."""
-        return self.examples if scale is None else sum(self._weights_at(0).each([_ALL], scale))
+        return self.examples if scale is None else sum(self._weights_at(0).each([ALL], scale))
 
     def content(self) -> PairContent:
         scale, columns = self.canonical_scale(), self.columns()
@@ -216,7 +219,7 @@ class Pairs(State[Key]):
         extra = dict[Key, int]()
 
         def weights() -> Iterator[tuple[Key, int]]:
-            yield _ALL, content.weight
+            yield ALL, content.weight
             for keys, times, weights in chain.from_iterable(make() for make in content.pairs.values()):
                 self.table.restore(content.examples, keys, times, content.length)
                 if content.scale is not None:
@@ -335,13 +338,9 @@ def _cell_sums(sums: ExactSums[Any]) -> ExactSums[Any]:
     return ExactSums(sums.scale, {key: value for key, value in sums.sums.items() if isinstance(key, int)})
 
 
-def _label_set(slots: list[int]) -> Key:
-    return 0, *sorted(slot // 5 for slot in slots if slot % 5 in (1, 3))
-
-
 def _moved(key: Key, place: list[int]) -> Key:
     if key[0] < 1:
-        return key if key == _ALL else (0, *sorted(place[column] for column in key[1:]))
+        return key if key == ALL else (0, *sorted(place[column] for column in key[1:]))
     return pairing.placed(cast("pairing.Pair", key), place)
 
 

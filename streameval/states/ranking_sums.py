@@ -56,10 +56,11 @@ def sums_of(
     if len(records.labels) + len(records.rows) > _FEW:
         return _summed(_optional_parts(records, options, inverse_of), None)
     entries = list(_few_optional(records, options, inverse_of))
-    sums: ExactSums[Key] = ExactSums(common_scale(max((scale for *_, scale in entries), default=0)))
-    for key, value, scale in entries:
-        sums.add(key, value << sums.scale - scale)
-    return sums
+    sums: dict[Key, int] = {}
+    scale = common_scale(max([unit for _, _, unit in entries], default=0))
+    for key, value, unit in entries:
+        sums[key] = sums.get(key, 0) + (value << scale - unit)
+    return ExactSums(scale, sums)
 
 
 def _optional_parts(records: Records, options: RankingOptions, inverse_of: Callable[[int], float]) -> list[Entries]:
@@ -169,7 +170,7 @@ def _few_optional(
     """Sums by key of values in units of ``2**-scale``: key, value, scale."""
     labels, groups = records.labels.tolist(), records.groups.tolist()
     if options.label_ranks:
-        true_upto = {(row, a): upto for row, a, *_, upto in groups} if options.label_precisions else {}
+        true_upto = {(row, a): upto for row, a, _, _, upto in groups} if options.label_precisions else {}
         for row, column, a, g in labels:
             yield (LABELS, column, 0, 0), 1, 0
             if 0 <= a <= options.label_ranks - g:

@@ -14,7 +14,7 @@ before it, its size and its true labels (0 where there is none).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -26,6 +26,7 @@ from streameval.errors import LabelError
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense
+from streameval.schema.labels import Label, LabelIndex
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
 from streameval.states.decisions import in_blocks, listed
@@ -103,8 +104,8 @@ class Rankings(State[Key]):
             return
         self._reserve()
         records = self.table.count(*self._read(batch), self.extra is not None or (weighted and batch.examples != 1))
-        choices, weights = (self.options, self._inverse_of), None
-        extra = ExactSums[Key]() if self.extra is None else sums_of(records, *choices)
+        weights = None
+        extra = ExactSums[Key]() if self.extra is None else sums_of(records, **self._choices)
         if batch.weights is not None and batch.examples == 1:  # all that it adds weighs the same
             main: dict[Key, int] = {}
             for which in range(MAIN):
@@ -112,12 +113,13 @@ class Rankings(State[Key]):
             units = ExactSums(extra.scale, extra.sums | ExactSums(0, main).at(extra.scale).sums)
             weights = units.times(*units_of(float(batch.weights[0])))
         elif batch.weights is not None:
-            weights = sums_of(records, *choices, batch.weights)
+            weights = sums_of(records, **self._choices, weights=batch.weights)
         self._store(extra, weights)
 
     def follower(self) -> Any:
         """As in `State`; of labels that are not in order, the kernel leaves ties of true ones to the readers."""
-        return None if self.extra is not None else self.table.follower(self.options.ties == "last")
+        extra_of = None if self.extra is None else partial(sums_of, **self._choices)
+        return self.table.follower(self.options.ties == "last", extra_of)
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         place = None
@@ -134,11 +136,10 @@ class Rankings(State[Key]):
             parts += self.weights.prepare(weights)
         self.root.commit(parts)
 
-    def _inverse_of(self, column: int) -> float:
-        label = self.labels.labels[column]
-        if label not in self.options.inverse:
-            raise LabelError(f"label {quoted(label)} has no propensity; give one to every label")
-        return self.options.inverse[label]  # type: ignore[no-any-return]
+    @property
+    def _choices(self) -> dict[str, Any]:
+        """What is summed besides, for `sums_of`; nothing of it refers to this state."""
+        return {"options": self.options, "inverse_of": partial(_inverse_of, self.labels, self.options.inverse)}
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
         scale = self._extra.scale
@@ -218,6 +219,13 @@ class Rankings(State[Key]):
                 _enter(weighted, which, names, table.weights())
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
         self._fill_weights(content.scale, weighted.items(), content.gain_scale)
+
+
+def _inverse_of(labels: LabelIndex, inverse: Mapping[Label, float], column: int) -> float:
+    label = labels.labels[column]
+    if label not in inverse:
+        raise LabelError(f"label {quoted(label)} has no propensity; give one to every label")
+    return inverse[label]
 
 
 def _enter(sums: dict[Key, int], which: int, keys: Iterable[Sequence[int]], values: Iterable[list[int]]) -> None:

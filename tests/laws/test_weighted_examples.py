@@ -16,6 +16,7 @@ from streameval.kernel.backend import BACKEND
 from streameval.kernel.types import DONE, OTHER
 
 WEIGHTS = (0.7, 2, 1.0, 0.25, 0.0, np.float64(3.5), 1, np.float64(0.1))
+PROPENSITIES = (1.0, 2.5, 3.3, 1e3, 1 / 3, 7.0, 1.1, 12.0)
 HOLDERS: dict[str, Callable[[Any], Any]] = {
     "Evaluator": lambda evaluator: evaluator,
     "Rolling": lambda evaluator: se.Rolling(evaluator, 9),
@@ -46,15 +47,23 @@ def content(holder: Any) -> Any:
     return (holder.evaluator if isinstance(holder, se.Pending) else holder).to_bytes()
 
 
-@pytest.mark.parametrize("kind", ["sets", "scores", "rows"])
+@pytest.mark.parametrize("kind", ["sets", "scores", "rows", "pairs", "sums besides"])
 @pytest.mark.parametrize("name", [*HOLDERS])
-def test_weighted_examples_come_to_what_the_reader_makes_of_them_without_it(
+def test_examples_come_to_what_the_reader_makes_of_them_without_it(
     name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ):
+    """They are weighted, except where sums besides are counted, which the fast path leaves then; as windows do."""
+
     def holder() -> Any:
         labels = [*"abcdefgh"] if kind == "rows" else None
-        if kind == "sets":
-            return HOLDERS[name](se.Evaluator(["f1_macro", "f1_samples"]))
+        if kind in ("sets", "pairs"):
+            keep = ["confusions", "contributions", "cooccurrence"] if kind == "pairs" else []
+            return HOLDERS[name](se.Evaluator(["f1_macro", "f1_samples"], keep=keep))
+        if kind == "sums besides":
+            metrics = ["lwlrap", "label_coverage_at_3", "map_at_3", "psp_at_2"]
+            propensities = dict(zip("abcdefgh", PROPENSITIES, strict=True))
+            evaluator = se.Evaluator(metrics, threshold=0.5, keep=["pairs"], inverse_propensities=propensities)
+            return HOLDERS[name](evaluator)
         metrics = ["f1_macro", "lrap", "coverage_error", "roc_auc_macro"]
         return HOLDERS[name](se.Evaluator(metrics, threshold=0.5, labels=labels))
 
@@ -63,19 +72,55 @@ def test_weighted_examples_come_to_what_the_reader_makes_of_them_without_it(
     for place in range(95):
         y_true, y_pred = ({label for label in "abcdefgh" if draw.random() < 0.4} for _ in range(2))
         scores = {label: draw.choice((0.1, 0.5, draw.random())) for label in "abcdefgh" if draw.random() < 0.8}
-        pred: Any = y_pred if kind == "sets" else scores
+        pred: Any = y_pred if kind in ("sets", "pairs") else scores
         if kind == "rows":
             pred = np.array([draw.random() for _ in "abcdefgh"], draw.choice(["float32", "float64"]))
         keywords: dict[str, Any] = {"weight": draw.choice(WEIGHTS) if place else 0.7}
+        keywords = {} if kind == "sums besides" else keywords
         keywords |= {"t": place / 4} if name in TIMED else {}
         keywords |= {"where": {"half": draw.choice("xy")}} if name == "Sliced" else {}
         monkeypatch.setattr(Core, "read", lambda *all_, at=place: read.append(at) or usual(*all_))
         update(mine, place, y_true, pred, **keywords)
         monkeypatch.undo()
-        update(expected, place, y_true, pred, **keywords, mask=())  # of no label, for which the reader is needed
+        update(expected, place, y_true, pred, **keywords, mask={}.keys())  # of no label, for which the reader is needed
         assert place % 6 or content(mine) == content(expected)
     assert content(mine) == content(expected)
     late = [place for place in read if place > 50]
+    if kind == "sums besides" and name not in ("Evaluator", "Tumbling", "Tumbling in time", "Sliced", "Pending"):
+        return
+    assert BACKEND == "numpy" or len(late) <= 3, late
+
+
+@pytest.mark.parametrize("weights", [WEIGHTS, (1.0,)], ids=["weighted", "plain"])
+@pytest.mark.parametrize("metrics", [["f1_macro", "f1_samples"], ["f1_macro", "lrap", "ranking_loss", "roc_auc_macro"]])
+@pytest.mark.parametrize("labels", [None, [*"abcdefgh"]], ids=["", "declared"])
+def test_masked_examples_come_to_what_the_reader_makes_of_them(
+    labels: list[str] | None, metrics: list[str], weights: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+):
+    draw, read, usual = random.Random(7), list[int](), Core.read
+    threshold = 0.5 if len(metrics) > 2 else None
+    mine, expected = (se.Evaluator(metrics, labels=labels, threshold=threshold, keep=["pairs"]) for _ in range(2))
+    for place in range(150):
+        y_true, mask = ({label for label in "abcdefgh" if draw.random() < 0.4} for _ in range(2))
+        y_pred: Any = {label: draw.choice((0.1, 0.5, draw.random())) for label in "abcdefgh" if draw.random() < 0.8}
+        y_pred = {label: bool(score > 0.4) for label, score in y_pred.items()} if threshold is None else y_pred
+        weight = draw.choice(weights) if place else weights[0]
+        truths: dict[str, bool | None] = {**dict.fromkeys("abc", False), **dict.fromkeys(y_true, True)}
+        forms = {"mask": mask}, {"mask": sorted(mask)}, {"mask": dict.fromkeys(mask, True)}, {}
+        keywords: dict[str, Any] = draw.choice(forms)
+        truths = truths if keywords else {**truths, **dict.fromkeys(mask)}
+        again = (truths, y_pred), {"weight": weight, **keywords}
+        slow: dict[str, Any] = {"weight": weight, "mask": dict.fromkeys(mask).keys()}
+        known = {**dict.fromkeys("abc", False), **dict.fromkeys(y_true, True), **dict.fromkeys(mask, False)}
+        with monkeypatch.context() as patch:
+            patch.setattr(Core, "read", lambda *all_, at=place: read.append(at) or usual(*all_))
+            mine.update(*again[0], **again[1])
+        expected.update(known, y_pred, **slow)
+        if draw.random() < 0.3:
+            mine.revert(*again[0], **again[1])
+            expected.revert(known, y_pred, **slow)
+        assert mine.to_bytes() == expected.to_bytes()
+    late = [place for place in read if 60 < place < 100]
     assert BACKEND == "numpy" or len(late) <= 3, late
 
 

@@ -205,6 +205,7 @@ cdef class Bins:
 
     def follower(self):
         self.following.table, self.following.prepare, self.following.amounts = <void*>self, prepare_rows, amounts_of
+        self.following.reads_scores = True
         return se_follower_new(&self.following, self)
 
     # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------

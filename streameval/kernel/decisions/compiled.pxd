@@ -39,7 +39,9 @@ cdef class Counts(Counting):
     # Of the tables that count the same examples, with scores.
     cdef tuple capsules
     cdef se_follower* follower[FOLLOWERS]
-    cdef int following
+    cdef int following, scores_follow  # how many they are, and how many of them read scores
+    cdef bint extra_follows  # whether some have sums besides, in these cells
+    cdef public tuple extra
     # So many examples are counted by `count_example`, at most.
     cdef public int64_t most
 
@@ -48,13 +50,14 @@ cdef class Counts(Counting):
     cdef object take(self, Counts other, int64_t most)
     cdef object refused(self, int64_t examples, int64_t most)
     cdef Py_ssize_t read_example(
-        self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary
+        self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary, mask
     ) except -2
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1
+    cdef object with_extra(self, list parts, const Scored* scored)
     cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1
     cdef object with_weights(self, list parts, list added)
     cdef object prepare_placed(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored, mask
     )
     cdef bytearray place_examples(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t examples, int32_t* lengths, se_sums* keys

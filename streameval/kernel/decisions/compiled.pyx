@@ -73,8 +73,11 @@ cdef class Counts(Counting):
         cdef int at, following = len(capsules)
         if following > FOLLOWERS:
             raise ValueError(f"at most {FOLLOWERS} tables follow")
+        self.scores_follow = self.extra_follows = 0
         for at in range(following):
             self.follower[at] = <se_follower*>PyCapsule_GetPointer(capsules[at], SE_FOLLOWER_NAME)
+            self.scores_follow += self.follower[at].reads_scores
+            self.extra_follows |= self.follower[at].extra != NULL
         self.capsules, self.following = capsules, following
 
     cdef bint start(self):
@@ -89,37 +92,43 @@ cdef class Counts(Counting):
         return False
 
     def count_example(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0, int dimensions=1
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0, mask=None, int dimensions=1
     ):
         cdef double factor
         cdef int code = OTHER
         if not is_weight(weight, &factor) or not self.root.guard.start():
             return OTHER
         try:
-            if factor == 1.0 and not self.weighted():
-                code = count_placed(self, columns, fixed, y_true, y_pred, threshold, sign, dimensions)
+            if factor == 1.0 and not self.weighted() and not self.extra_follows:
+                code = count_placed(self, columns, fixed, y_true, y_pred, threshold, sign, dimensions, mask)
             elif dimensions == 1:
-                code = commit_all(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight))
+                code = commit_all(self.prepare_plain(columns, fixed, y_true, y_pred, threshold, sign, weight, mask))
             return code
         finally:
             self.root.guard.stop(code == DONE)
 
     cdef Py_ssize_t read_example(
-        self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary
+        self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary, mask
     ) except -2:
         """Place an example, or read one or a few rows with scores; how many slots the first has, or a code below 0."""
         cdef Py_ssize_t slots = -OTHER
         rows.mask, rows.rows, rows.width = NULL, 1, 0
-        if not self.following:
+        if not self.scores_follow:
             self.begin(columns, threshold)
-            slots = self.placed(columns, rows.fixed, y_true, y_pred)
+            if dimensions != 1:
+                return -OTHER
+            if mask is None:
+                slots = self.placed(columns, rows.fixed, y_true, y_pred)
+            else:
+                slots = self.sides(columns, rows.fixed, y_true, y_pred, mask)
         elif dimensions == 1 and PyDict_CheckExact(y_pred):
-            slots = self.read_mapping(columns, y_true, y_pred, threshold, rows)
-        elif cnp.PyArray_CheckExact(y_pred) and cnp.PyArray_SIZE(y_pred) <= FEW_CELLS:
+            slots = self.read_mapping(columns, y_true, y_pred, mask, threshold, rows)
+        elif mask is None and cnp.PyArray_CheckExact(y_pred) and cnp.PyArray_SIZE(y_pred) <= FEW_CELLS:
             slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary)
         # A revert of scores is left to the reader, too, as it may be time to look at what was counted.
         if slots >= 0 and (sign > 0 or self.following) and rows.rows > self.most - self.counted.examples:
             return -FULL if sign > 0 and self.most == COUNT_MAX else -OTHER
+        rows.slots, rows.placed = self.touched, slots
         return slots
 
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
@@ -193,7 +202,7 @@ cdef class Counts(Counting):
         se_add_rows(&self.counted, keys, 1)
         self.counted.examples += examples
 
-    def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0):
+    def prepare_plain(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, weight=1.0, mask=None):
         cdef double factor
         cdef Py_ssize_t slots
         cdef Scored* scored = NULL
@@ -202,15 +211,28 @@ cdef class Counts(Counting):
         if not is_weight(weight, &factor):
             return OTHER
         weighs = factor != 1.0 or self.weighted()
-        if weighs and sign < 0:  # whether weight sums can be those of the rest is looked at elsewhere
-            return OTHER
-        part = self.prepare_placed(columns, fixed, y_true, y_pred, threshold, sign, &slots, &scored)
-        if type(part) is int or not weighs:
-            return part if type(part) is int else [part]
+        if (weighs and (sign < 0 or self.extra_follows)) or (sign < 0 and self.extra_follows):
+            return OTHER  # whether sums can be those of the rest is looked at elsewhere
+        part = self.prepare_placed(columns, fixed, y_true, y_pred, threshold, sign, &slots, &scored, mask)
+        if type(part) is int:
+            return part
+        if not weighs:
+            return self.with_extra([part], scored) if self.extra_follows else [part]
         counted = <se_part*>PyCapsule_GetPointer(part if scored == NULL else <object>scored.counted, SE_PART_NAME)
         amounts = sums_of_slots((<Change*>counted.data).place, slots)
         self.weigh(added, amounts, factor, NULL if scored == NULL else scored.part)
         return self.with_weights([part], added)
+
+    cdef object with_extra(self, list parts, const Scored* scored):
+        """Parts, and those that add an example to the sums besides; ``OTHER`` where these have too coarse units."""
+        cdef int at
+        for at in range(self.following):
+            if self.follower[at].extra != NULL:
+                part = (<Cell>self.extra[1 + at]).prepare_add([self.follower[at].extra(&scored.part[at]) + (1,)])
+                if part is None:
+                    return OTHER
+                parts.append(part)
+        return parts
 
     cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1:
         """List by what an example changes weight sums: of decisions by ``amounts``, of the rest as their parts say."""
@@ -236,14 +258,14 @@ cdef class Counts(Counting):
         return parts
 
     cdef object prepare_placed(
-        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored
+        self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored, mask
     ):
         """A part that counts the example but not its weight, or a code; how many slots it has, and its scores if it has any."""
         cdef Scored* data
         cdef se_score_rows rows
         cdef se_rows binary
         rows.fixed = fixed
-        slots[0] = self.read_example(columns, y_true, y_pred, threshold, sign, 1, &rows, &binary)
+        slots[0] = self.read_example(columns, y_true, y_pred, threshold, sign, 1, &rows, &binary, mask)
         if slots[0] < 0:
             return -slots[0]
         counted = self.prepared(None, self.touched, slots[0], fixed, self.key[0], self.key[1], sign, False)
@@ -266,7 +288,9 @@ cdef class Counts(Counting):
         cdef double bound
         code = OTHER
         if self.following:
-            return OTHER if mask is not None else self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 1.0, 2)
+            if mask is not None or self.scores_follow < self.following:  # others take single examples only
+                return OTHER
+            return self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 1.0, None, 2)
         if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):
             return OTHER
         rows.rows, rows.columns = cnp.PyArray_DIM(y_true, 0), cnp.PyArray_DIM(y_true, 1)
@@ -352,7 +376,7 @@ cdef class Counts(Counting):
 
 
 cdef int count_placed(
-    Counts self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions
+    Counts self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions, mask
 ) except -1:
     """Count an example, or a few rows of scores, here and in the tables that follow, or take one back: in all or in none."""
     cdef se_rows binary
@@ -361,7 +385,7 @@ cdef int count_placed(
     cdef Py_ssize_t slots
     cdef int prepared = 0
     rows.fixed = fixed
-    slots = self.read_example(columns, y_true, y_pred, threshold, sign, dimensions, &rows, &binary)
+    slots = self.read_example(columns, y_true, y_pred, threshold, sign, dimensions, &rows, &binary, mask)
     if slots < 0:
         return -slots
     try:

@@ -43,15 +43,16 @@ class Counts(SumTable[RowKey]):
     examples are only used on counts that are thrown away if they fail.
 
     ``weights`` are the cells of the weight sums of the same examples; while there are any, nothing is counted without.
-    ``followers`` are those of the tables that count the same examples, with scores. With ``most`` examples,
-    `count_example` counts no more.
+    ``followers`` are those of the tables that count the same examples, and ``extra`` the cells of sums that tables have
+    no place for. With ``most`` examples, `count_example` counts no more.
     """
 
-    __slots__ = ("followers", "most", "weights")
+    __slots__ = ("extra", "followers", "most", "weights")
 
     def __init__(self, root: Root, width: int) -> None:
         self._start(root, max(8, width), 5)
         self.weights: tuple[Cell, ...] = ()
+        self.extra: tuple[Cell | None, ...] = ()
         self.followers: tuple[object, ...] = ()
         self.most = COUNT_MAX
 
@@ -67,9 +68,9 @@ class Counts(SumTable[RowKey]):
     def prepare_plain(self, *_: object) -> int:
         """Prepare parts that count an example as the user passed it, or take it back. In numpy nothing is gained by it.
 
-        The arguments are ``columns, fixed, y_true, y_pred, threshold, sign, weight``. ``columns`` maps plain labels to
-        columns, of which the first ``fixed`` belong to declared labels. With a ``threshold``, numbers in ``y_pred`` are
-        scores.
+        The arguments are ``columns, fixed, y_true, y_pred, threshold, sign, weight, mask``. ``columns`` maps plain
+        labels to columns, of which the first ``fixed`` belong to declared labels. With a ``threshold``, numbers in
+        ``y_pred`` are scores.
         """
         return OTHER
 

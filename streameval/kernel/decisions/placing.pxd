@@ -18,7 +18,8 @@ cdef struct Known:
 cdef class Placing:
     cdef Root root
     cdef Py_ssize_t width, size, bounded  # columns that there is room for, that have labels, and thresholds
-    # What the example at hand says of each column: 8 * turn + bits (4: it has a score), so that it needs no clearing.
+    # What the example at hand says of each column: 16 * turn + bits (4: it has a score, 8: it is masked), so that it needs no
+    # clearing.
     cdef int64_t* mark
     cdef int64_t turn
     # The columns of the example at hand, and then its slots, behind the marks; and its row key.
@@ -46,13 +47,14 @@ cdef class Placing:
     cdef int begin(self, dict columns, object threshold) except -1
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred) except -2
+    cdef Py_ssize_t sides(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object mask) except -2
     cdef tuple row_key(self)
     cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold)
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary
     ) except -2
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1
-    cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows) except -2
+    cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, mask, threshold, se_score_rows* rows) except -2
     cdef bint read_held(
         self, const int32_t* slot, Py_ssize_t slots, const int32_t* columns, const void* scores, Py_ssize_t scored,
         se_score_rows* rows,

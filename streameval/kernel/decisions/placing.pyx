@@ -125,13 +125,20 @@ cdef class Placing:
             if not count or row(self, columns, fixed, y_pred, self.scored, self.bytes + count) != count:
                 return -1
             return se_slots(self.bytes, self.bytes + count, count, fixed, self.touched, self.key)
+        return self.sides(columns, fixed, y_true, y_pred, None)
+
+    cdef Py_ssize_t sides(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object mask) except -2:
+        """The same side by side, of which the last says what is masked."""
+        cdef Py_ssize_t count = 0
         self.turn += 1
         if not (side(self, columns, fixed, y_true, 1, &count) and side(self, columns, fixed, y_pred, 2, &count)):
+            return -1
+        if mask is not None and not side(self, columns, fixed, mask, 8, &count):
             return -1
         return outcomes_of(self, count, fixed)
 
     cdef tuple row_key(self):
-        return self.key[0] & 0xFFFFFFFF, self.key[0] >> 32, self.key[1], 0
+        return self.key[0] & 0xFFFFFFFF, self.key[0] >> 32, self.key[1] & 0xFFFFFFFF, self.key[1] >> 32
 
     def place_example(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
         cdef cnp.npy_intp size
@@ -155,7 +162,7 @@ cdef class Placing:
         if not side(self, columns, fixed, y_true, 1, &count):
             return None
         for at in range(count):
-            if self.touched[at] >= cnp.PyArray_DIM(bits, 0):
+            if self.touched[at] >= cnp.PyArray_DIM(bits, 0) or self.mark[self.touched[at]] & 8:
                 return None
             to[self.touched[at]] = self.mark[self.touched[at]] & 1
         return bits
@@ -213,8 +220,8 @@ cdef class Placing:
             self.block[column] = column
         return 0
 
-    cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, threshold, se_score_rows* rows) except -2:
-        """Make a row of the labels that have a score, and of other true ones, in ``block``; how many slots the example has,
+    cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, mask, threshold, se_score_rows* rows) except -2:
+        """Make a row of the labels that have a score, and of other true or masked ones, in ``block``; how many slots the example has,
         or -1 if the fast path does not handle it."""
         cdef PyObject* key
         cdef PyObject* value
@@ -223,6 +230,8 @@ cdef class Placing:
         cdef double* score
         self.begin(columns, threshold)
         if not side(self, columns, rows.fixed, y_true, 1, &count):
+            return -1
+        if mask is not None and not side(self, columns, rows.fixed, mask, 8, &count):
             return -1
         truths, room = count, count + PyDict_Size(y_pred)
         self.make_block(0, 2 * room + 1)
@@ -243,7 +252,7 @@ cdef class Placing:
         se_score_rows* rows,
     ) except -1:
         """Make the same row of an example that is remembered; False if it has labels that are masked, or not there."""
-        cdef Py_ssize_t at, count = 0
+        cdef Py_ssize_t at, placed = slots, count = 0
         cdef int64_t* column
         self.make_block(0, 2 * (slots + scored))
         column, rows.sorted = self.block + self.block_width, True
@@ -262,19 +271,26 @@ cdef class Placing:
         if scored:  # else either may be NULL, which memcpy must not get even for no bytes
             memcpy(column + slots + scored, scores, scored * (4 if rows.single else 8))
         self.end_row(scored, slots, slots + scored, rows)
+        for at in range(placed):
+            self.touched[at] = slot[at]
+        rows.slots, rows.placed = self.touched, placed
         return True
 
     cdef void end_row(self, Py_ssize_t scored, Py_ssize_t noted, Py_ssize_t room, se_score_rows* rows) noexcept:
-        """Complete the row in ``block``, of labels that have a score, by true ones among those noted first."""
+        """Complete the row in ``block``, of labels that have a score, by true and masked ones among those noted first."""
         cdef int64_t* column = self.block + self.block_width
         cdef uint8_t* true = <uint8_t*>(column + 2 * room)
         cdef Py_ssize_t at, width = scored
+        rows.mask = NULL
         for at in range(noted):
-            if self.mark[self.touched[at]] & 5 == 1:  # true, without a score
+            if self.mark[self.touched[at]] & 8:
+                rows.mask = true + 2 * room
+            if self.mark[self.touched[at]] & 9 and not self.mark[self.touched[at]] & 4:  # without a score
                 column[width] = self.touched[at]
                 width += 1
         for at in range(width):
             true[at], true[room + at] = self.mark[column[at]] & 1, self.mark[column[at]] >> 2 & 1
+            true[2 * room + at] = self.mark[column[at]] >> 3 & 1
         rows.columns, rows.scores, rows.true_ = column, column + room, true
         rows.ranked = true + room if width > scored else NULL
         rows.rows, rows.width, rows.limit = 1, width, self.size
@@ -292,8 +308,8 @@ cdef class Placing:
         if is_row:
             size = self.read_rows(columns, y_true, y_pred, threshold, 1, &rows, &binary)
         else:
-            size = self.read_mapping(columns, y_true, y_pred, threshold, &rows)
-        if size < 0:
+            size = self.read_mapping(columns, y_true, y_pred, None, threshold, &rows)
+        if size < 0 or not (is_row or rows.mask == NULL):
             return None
         turn, key, shape[0], shape[1] = self.turn, self.row_key(), 1, len(y_pred)
         slots = cnp.PyArray_EMPTY(1, &size, cnp.NPY_INT64, 0)
@@ -337,7 +353,7 @@ cdef void forget(Placing self) noexcept:
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
     """Note what a side says of a column. Whether the other side has it cannot be foreseen, so nothing branches on it."""
-    cdef int64_t start = 8 * self.turn, said = self.mark[column]
+    cdef int64_t start = 16 * self.turn, said = self.mark[column]
     self.mark[column] = (said if said > start else start) | bit
     self.touched[count[0]] = column
     count[0] += said < start
@@ -437,6 +453,9 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
     if PyDict_CheckExact(argument):
         while PyDict_Next(argument, &at, &key, &value):
             column = column_of(self, columns, key)
+            if bit == 1 and <object>value is None and column >= 0:
+                note(self, column, 8, count)
+                continue
             says = binary_of(self, value, self.scored and bit == 2, column) if column >= 0 else -1
             if says < 0:
                 return 0
@@ -506,11 +525,11 @@ cdef Py_ssize_t outcomes_of(Placing self, Py_ssize_t count, Py_ssize_t fixed) no
     cdef uint64_t bits, outer = 0, inner = 0
     for position in range(count):
         column = self.touched[position]
-        bits = self.mark[column] & 3
+        bits = 4 if self.mark[column] & 8 else self.mark[column] & 3
         if bits or column >= fixed:
             self.touched[slots] = 5 * column + bits
             slots += 1
-        outer += bits & 1 | bits >> 1 << 32
-        inner += bits == 3
+        outer += bits & 1 | (bits >> 1 & 1) << 32
+        inner += (bits == 3) | bits >> 2 << 32
     self.key[0], self.key[1] = outer, inner
     return slots

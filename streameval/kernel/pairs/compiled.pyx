@@ -1,21 +1,26 @@
 """The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
 
-cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
 
 import numpy as np
 
 from streameval.kernel.decisions.cells cimport read_rows, se_rows
-from streameval.kernel.memory cimport check_memory
-from streameval.kernel.part cimport FULL, REFUSED, part_of
-from streameval.kernel.scores cimport SE_MASKED, SE_RANKED, SE_TRUE, read_list, room_of, se_mention, se_score_lists
+from streameval.kernel.memory cimport check_memory, cleared
+from streameval.kernel.part cimport FULL, OTHER, REFUSED, se_follower, se_follower_new, se_part, se_part_new
+from streameval.kernel.scores cimport (
+    SE_MASKED, SE_RANKED, SE_TRUE, read_list, room_of, se_mention, se_score_lists, se_score_rows,
+)
 from streameval.kernel.table cimport (
     se_sums, se_sums_add, se_sums_copy, se_sums_count, se_sums_init, se_sums_next, se_sums_promise, se_sums_rebuild,
     se_sums_reserve, set_seed,
 )
+
+from streameval.kernel.pairs.pairing import ALL, label_set, pairs_of
 
 cdef extern from "pairs/pairing.h" nogil:
     ctypedef struct sp_row:
@@ -41,12 +46,24 @@ cdef uint64_t LOW = (1 << 30) - 1
 cdef int64_t NOWHERE = 0
 
 
+cdef struct Change:
+    # An example, or all that other pairs hold, on its way into pairs, or out of them. The two may be the same.
+    PyObject* pairs
+    PyObject* other  # NULL for an example, whose labels stand behind
+    PyObject* columns
+    sp_places to  # of `columns`
+    sp_row row  # the example
+    size_t promised  # keys
+    int sign
+
+
 cdef class Pairs:
     """See `streameval.kernel.pairs.numpy.Pairs`."""
 
     cdef readonly int64_t examples
     cdef int parts
     cdef se_sums table
+    cdef se_follower following
 
     def __cinit__(self, root, int parts):
         self.parts = parts
@@ -58,18 +75,49 @@ cdef class Pairs:
     # -- one example --------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots, int sign):
-        cdef Change example = Change(None)
-        cdef size_t keys
-        example.pairs, example.sign = self, sign
-        example.read(slots)
-        keys = sp_pairs(&example.row, self.parts) if sign > 0 else 1
+        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
+        cdef se_part part
+        cdef Py_ssize_t position
+        for position in range(slot.shape[0]):
+            if not 0 <= slot[position] < 5 * WIDTH_MAX:
+                raise IndexError(f"slot {slot[position]} is out of range")
+        cdef int code = self.prepare(&slot[0] if slot.shape[0] else NULL, slot.shape[0], sign, &part)
+        return code if code else se_part_new(part.commit, part.data, part.release, self)
+
+    cdef int prepare(self, const int64_t* slot, Py_ssize_t slots, int sign, se_part* part) except -1:
+        """Prepare that an example is counted or taken back, its labels sorted by their outcomes; 0, or why not."""
+        cdef Change* change = <Change*>cleared(1, sizeof(Change) + (slots + 1) * sizeof(uint32_t))
+        cdef uint32_t* labels = <uint32_t*>(change + 1)
+        cdef size_t* sizes = &change.row.missed  # and then of those that are both, and wrong
+        cdef int* outcomes = [1, 3, 2]
+        cdef Py_ssize_t position
+        cdef int of
+        change.pairs, change.sign, change.row.labels, change.row.none = <PyObject*>self, sign, labels, SP_NONE
+        part.commit, part.data, part.release = commit_change, change, release
+        for of in range(3):
+            for position in range(slots):
+                if slot[position] % 5 == outcomes[of]:
+                    labels[0] = <uint32_t>(slot[position] // 5)
+                    labels += 1
+                    sizes[of] += 1
+        of = 0
         if sign > 0 and self.examples == COUNT_MAX:
-            return FULL
-        if sign < 0 and (self.examples == 0 or not sp_one(&self.table, 0, &example.row, self.parts)):
-            return REFUSED
-        check_memory(se_sums_promise(&self.table, keys))
-        example.promised = keys
-        return part_of(commit_change, example)
+            of = FULL
+        elif sign < 0 and (self.examples == 0 or not sp_one(&self.table, 0, &change.row, self.parts)):
+            of = REFUSED
+        if of or not se_sums_promise(&self.table, sp_pairs(&change.row, self.parts) if sign > 0 else 1):
+            release(change)
+            check_memory(of)
+            return of
+        change.promised = sp_pairs(&change.row, self.parts) if sign > 0 else 1
+        return 0
+
+    def follower(self, bint has_sets):
+        self.following.table, self.following.reads_scores, self.following.prepare = <void*>self, False, prepare_slots
+        self.following.amounts = amounts_of
+        if has_sets:
+            self.following.extra = label_set_of
+        return se_follower_new(&self.following, self)
 
     # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
 
@@ -104,25 +152,30 @@ cdef class Pairs:
     # -- merging and reading ------------------------------------------------------------------------------------------------
 
     def prepare_merge(self, Pairs other, columns, int sign):
-        cdef Change merge = Change(columns)
+        cdef Change* merge = <Change*>cleared(1, sizeof(Change))
         cdef const int64_t* count
         cdef uint64_t outer, inner
         cdef size_t at = 0
+        merge.pairs, merge.other, merge.sign = <PyObject*>self, <PyObject*>other, sign
+        Py_INCREF(other)
+        part = se_part_new(commit_change, merge, release, self)
+        columns = places_of(columns, &merge.to)
+        Py_INCREF(columns)
+        merge.columns = <PyObject*>columns
         if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
         if sign < 0 and other.examples > self.examples:
             return REFUSED
-        merge.pairs, merge.other, merge.sign = self, other, sign
         count = se_sums_next(&other.table, &at, &outer, &inner) if sign < 0 or columns is not None else NULL
         while count != NULL:
-            outer = merge.moved(outer, inner)
+            outer = moved(&merge.to, outer, inner)
             if sign < 0 and count[0] > se_sums_count(&self.table, outer, inner):
                 return REFUSED
             count = se_sums_next(&other.table, &at, &outer, &inner)
         if sign > 0:
             check_memory(se_sums_promise(&self.table, other.table.used))
             merge.promised = other.table.used
-        return part_of(commit_change, merge)
+        return part
 
     def times(self, keys):
         cdef const int64_t[:, ::1] key = np.ascontiguousarray(keys, np.int64)
@@ -134,25 +187,27 @@ cdef class Pairs:
         return out
 
     def items(self):
-        return self.at(self._spots(Change(None), -1, np.zeros(1, np.int64)), None)
+        return self.at(self._spots(None, -1, np.zeros(1, np.int64)), None)
 
     def by_row(self, place, int64_t kind):
         ends = np.zeros(len(place), np.int64)
-        return ends, self._spots(Change(place), kind, ends)
+        return ends, self._spots(place, kind, ends)
 
-    cdef object _spots(self, Change merge, int64_t kind, ends):
+    cdef object _spots(self, place, int64_t kind, ends):
         """Where pairs of a kind (below 0: all) stand in the table, by rows, and the ends of the rows among them."""
         cdef int64_t[::1] end = ends
+        cdef sp_places to
         cdef uint32_t[::1] spot
         cdef uint64_t outer, inner
         cdef size_t at = 0
         cdef int64_t row
         cdef bint put
+        place = places_of(place, &to)
         if self.table.mask >> 32:
             raise MemoryError("more pairs of labels than can be read")
         for put in range(2):
             while se_sums_next(&self.table, &at, &outer, &inner) != NULL:
-                row = 0 if kind < 0 else <int32_t>(merge.moved(outer, inner) >> 32) + 1  # 0 is that of no label
+                row = 0 if kind < 0 else <int32_t>(moved(&to, outer, inner) >> 32) + 1  # 0 is that of no label
                 if kind < 0 or inner >> 60 == <uint64_t>kind:
                     if put:
                         spot[end[row]] = <uint32_t>(at - 1)
@@ -164,17 +219,18 @@ cdef class Pairs:
         return spots
 
     def at(self, const uint32_t[::1] spots, place):
-        cdef Change merge = Change(place)
+        cdef sp_places to
         cdef uint64_t outer, inner
         cdef size_t at
         cdef Py_ssize_t row
         keys, times = np.empty((len(spots), 5), np.int64), np.empty(len(spots), np.int64)
         cdef int64_t[:, ::1] key = keys
         cdef int64_t[::1] time = times
+        place = places_of(place, &to)
         for row in range(spots.shape[0]):
             at = spots[row]
             time[row] = se_sums_next(&self.table, &at, &outer, &inner)[0]
-            outer = merge.moved(outer, inner)
+            outer = moved(&to, outer, inner)
             key[row, 0], key[row, 1], key[row, 2] = inner >> 60, <int32_t>(outer >> 32), <int32_t>outer
             key[row, 3], key[row, 4] = inner >> 30 & LOW, inner & LOW
         return keys, times
@@ -212,77 +268,74 @@ cdef int check_width(Py_ssize_t width) except -1:
     return 0
 
 
+cdef object places_of(columns, sp_places* to):
+    """Point to where columns stand elsewhere; returns the array that must outlive this."""
+    cdef const int64_t[::1] place
+    to.place, to.width = NULL, 0
+    if columns is not None:
+        columns = place = np.ascontiguousarray(columns, np.int64)
+        to.width = place.shape[0]
+        to.place = &place[0] if to.width else &NOWHERE
+    return columns
+
+
+cdef uint64_t moved(const sp_places* to, uint64_t outer, uint64_t inner) except? 0:
+    """The labels of a pair there."""
+    if not sp_move(to, &outer, inner):
+        raise IndexError("a column is out of range")
+    return outer
+
+
 # -- changes, prepared ---------------------------------------------------------------------------------------------------
 
+cdef int prepare_slots(void* table, const void* data, int by, bint known, se_part* part) except -1:
+    cdef const se_score_rows* rows = <const se_score_rows*>data
+    if rows.rows != 1 or (by < 0 and not known):  # whether what is left fits the decisions is looked at elsewhere
+        return OTHER
+    return (<Pairs>table).prepare(rows.slots, rows.placed, by, part)
 
-@cython.final
-@cython.no_gc_clear
-cdef class Change:
-    """An example, or all that other pairs hold, on its way into pairs, or out of them. The two may be the same."""
 
-    cdef Pairs pairs, other  # None for an example
-    cdef object columns
-    cdef sp_places to  # of `columns`
-    cdef uint32_t* labels
-    cdef sp_row row  # the example
-    cdef size_t promised  # keys
-    cdef int sign
+cdef list slots_of(const sp_row* row):
+    cdef list slots = []
+    cdef size_t at
+    for at in range(row.missed + row.both + row.wrong):
+        slots.append(5 * <int64_t>row.labels[at] + (1 if at < row.missed else 3 if at < row.missed + row.both else 2))
+    return slots
 
-    def __cinit__(self, columns):
-        cdef const int64_t[::1] place
-        if columns is not None:
-            self.columns = place = np.ascontiguousarray(columns, np.int64)
-            self.to.width = place.shape[0]
-            self.to.place = &place[0] if self.to.width else &NOWHERE
 
-    def __dealloc__(self):
-        if self.promised:
-            self.pairs.table.promised -= self.promised
-        free(self.labels)
+cdef object amounts_of(const se_part* part):
+    cdef const Change* change = <const Change*>part.data
+    return dict.fromkeys([ALL, *pairs_of(slots_of(&change.row), (<Pairs>change.pairs).parts)], 1)
 
-    cdef int read(self, slots) except -1:
-        """Sort the labels of an example by their outcomes."""
-        cdef const int64_t[::1] slot = np.ascontiguousarray(slots, np.int64)
-        cdef Py_ssize_t position, part
-        cdef size_t put = 0
-        cdef int* outcomes = [1, 3, 2]
-        cdef size_t** sizes = [&self.row.missed, &self.row.both, &self.row.wrong]
-        self.labels = <uint32_t*>malloc((slot.shape[0] + 1) * sizeof(uint32_t))
-        check_memory(self.labels != NULL)
-        for position in range(slot.shape[0]):
-            if not 0 <= slot[position] < 5 * WIDTH_MAX:
-                raise IndexError(f"slot {slot[position]} is out of range")
-        for part in range(3):
-            for position in range(slot.shape[0]):
-                if slot[position] % 5 == outcomes[part]:
-                    self.labels[put] = <uint32_t>(slot[position] // 5)
-                    put += 1
-                    sizes[part][0] += 1
-        self.row.labels, self.row.none = self.labels, SP_NONE
-        return 0
 
-    cdef uint64_t moved(self, uint64_t outer, uint64_t inner) except? 0:
-        """The labels of a pair here."""
-        if not sp_move(&self.to, &outer, inner):
-            raise IndexError("a column is out of range")
-        return outer
+cdef tuple label_set_of(const se_part* part):
+    return {label_set(slots_of(&(<const Change*>part.data).row)): 1}, 0
 
 
 cdef void commit_change(void* data) noexcept:
-    cdef Change change = <Change>data
-    cdef Pairs pairs = change.pairs, other = change.other
+    cdef Change* change = <Change*>data
+    cdef Pairs pairs = <Pairs>change.pairs, other
     cdef uint64_t outer, inner
     cdef size_t at = 0
     cdef int64_t* count
     pairs.table.promised -= change.promised
     change.promised = 0
-    if other is None:
+    if change.other == NULL:
         sp_one(&pairs.table, change.sign, &change.row, pairs.parts)
         pairs.examples += change.sign
         return
+    other = <Pairs>change.other
     count = se_sums_next(&other.table, &at, &outer, &inner)
     while count != NULL:
         sp_move(&change.to, &outer, inner)
         se_sums_add(&pairs.table, outer, inner, change.sign * count[0])
         count = se_sums_next(&other.table, &at, &outer, &inner)
     pairs.examples += change.sign * other.examples
+
+
+cdef void release(void* data) noexcept:
+    cdef Change* change = <Change*>data
+    (<Pairs>change.pairs).table.promised -= change.promised
+    Py_XDECREF(change.other)
+    Py_XDECREF(change.columns)
+    free(change)

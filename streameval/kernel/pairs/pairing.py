@@ -17,6 +17,8 @@ CONFUSIONS, CONTRIBUTIONS, COOCCURRENCE = 1, 2, 4
 """What is counted, as bits."""
 
 NONE = -1
+ALL = (-1,)
+"""The key of a weight that all examples have together; of pairs it starts with their kind, of label sets with 0."""
 
 Pair: TypeAlias = tuple[int, int, int, int, int]
 """Kind, row, column, numerator, denominator."""
@@ -46,6 +48,11 @@ def pairs_of(slots: Sequence[int], parts: int) -> list[Pair]:
         pairs += [(TRUE_PRED, row, column, 1, 1) for row in true for column in pred if row != column]
         pairs += [(PRED_PRED, first, second, 1, 1) for first, second in combinations(pred, 2)]
     return pairs
+
+
+def label_set(slots: Sequence[int]) -> tuple[int, ...]:
+    """The key of the set of true labels of one example."""
+    return 0, *sorted(slot // 5 for slot in slots if slot % 5 in (1, 3))
 
 
 def placed(pair: Pair, place: Sequence[int]) -> Pair:

@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from streameval.kernel.lists cimport check_columns
-from streameval.kernel.memory cimport check_memory, cleared, widened
+from streameval.kernel.memory cimport check_memory, cleared, data_of, widened
 from streameval.kernel.part cimport FULL, OTHER, REFUSED, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
 from streameval.kernel.table cimport (
@@ -51,9 +51,8 @@ def vector_level(int level=-1):
 
 cdef object rows_of(sr_list* values, Py_ssize_t wide):
     out = np.empty((values.used // wide, wide), np.int64)
-    cdef int64_t[:, ::1] view = out
     if values.used:
-        memcpy(&view[0, 0], values.data, values.used * sizeof(int64_t))
+        memcpy(<void*>data_of(out, b"i", 8), values.data, values.used * sizeof(int64_t))
     return out
 
 
@@ -86,6 +85,7 @@ cdef class RankCounts:
     cdef Py_ssize_t width
     cdef se_follower following
     cdef bint strict  # how it ranks
+    cdef object extra_of  # what records of examples add besides
 
     def __cinit__(self, root, Py_ssize_t width):
         cdef int place
@@ -154,7 +154,7 @@ cdef class RankCounts:
         """Prepare that rows are counted (by 1), or one is taken out (by -1); 0, or why not."""
         cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef int code = -1
-        change.counts, change.by, change.read.writes = <PyObject*>self, by, 1
+        change.counts, change.by, change.read.writes = <PyObject*>self, by, 1 if self.extra_of is None else 2
         try:
             self.rank(rows, NULL, self.strict and rows.sorted, &change.read)
             code = self.check(change)
@@ -192,9 +192,11 @@ cdef class RankCounts:
                 return True
         return False
 
-    def follower(self, bint strict):
-        self.strict, self.following.table = strict, <void*>self
-        self.following.prepare, self.following.amounts = prepare_rows, amounts_of
+    def follower(self, bint strict, extra_of=None):
+        self.strict, self.extra_of, self.following.table = strict, extra_of, <void*>self
+        self.following.prepare, self.following.amounts, self.following.reads_scores = prepare_rows, amounts_of, True
+        if extra_of is not None:
+            self.following.extra = extra_sums_of
         return se_follower_new(&self.following, self)
 
     def prepare_merge(self, RankCounts other, columns, int sign):
@@ -302,6 +304,12 @@ cdef object amounts_of(const se_part* part):
         sums[0, true, ranked, above, size, 2] = group[3] * group[3]
         group += SR_GROUP
     return sums
+
+
+cdef tuple extra_sums_of(const se_part* part):
+    cdef Change* change = <Change*>part.data
+    sums = (<RankCounts>change.counts).extra_of(records(&change.read))
+    return sums.sums, sums.scale
 
 
 cdef bint has_ties(const sr_list* groups) noexcept:

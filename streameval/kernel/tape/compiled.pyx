@@ -59,7 +59,7 @@ cdef class Tape(Storing):
 
     cdef bint handles(self, Counts counts, dict columns, int64_t stamp) except -1:
         """Whether slots fit into 32 bits and the time is neither the first nor before the latest; else a reader is needed."""
-        if self.timed and not (self.live() and stamp >= self.newest()):
+        if counts.extra_follows or (self.timed and not (self.live() and stamp >= self.newest())):
             return False
         return stamp >= self.earliest and max(counts.width, len(columns)) <= 0x7FFFFFFF // 10
 
@@ -98,13 +98,13 @@ cdef class Tape(Storing):
                 oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared, None)
             ):
                 return OTHER
-            slots = counts.read_example(columns, y_true, y_pred, threshold, 1, dimensions, &row, &binary)
-            if slots < 0 or not counts.follow(&row, 1, False, part, &prepared):
+            slots = counts.read_example(columns, y_true, y_pred, threshold, 1, dimensions, &row, &binary, None)
+            if slots < 0 or row.mask != NULL or not counts.follow(&row, 1, False, part, &prepared):
                 return OTHER
             describe(&one, slots if row.rows == 1 else row.rows * row.width, 1.0, 0)
             for at in range(SLOT):
                 one.count[at] = row.rows
-            if counts.following:
+            if counts.scores_follow:
                 scored = scores_in(&row)
                 one.items[MANY], one.count[COLUMN], one.count[SCORE] = &scored, row.rows * scored, row.rows * scored
                 one.size = 4 if row.single or are_narrow(<const double*>row.scores, row.rows * scored) else 8
@@ -119,7 +119,7 @@ cdef class Tape(Storing):
                     true = binary.true_ + at * row.width
                     slots = se_slots(true, true + row.rows * row.width, row.width, fixed, counts.touched, counts.key)
                 self.append_placed(counts, slots, stamps[at] if self.timed else 0)
-                if counts.following:
+                if counts.scores_follow:
                     self.append_scores(&row, at, scored)
             self.take_back(&counts.counted, oldest)
             se_commit(part, prepared)
@@ -131,7 +131,7 @@ cdef class Tape(Storing):
         self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared,
         list added,
     ) except -1:
-        """Prepare to take the oldest examples back from the tables of scores, and list in ``added``, unless it is None, what
+        """Prepare to take the oldest examples back from the tables that follow, and list in ``added``, unless it is None, what
         weight sums lose by them; False if they are not handled."""
         cdef const int32_t* slot = <int32_t*>self.held[SLOT].items + self.held[SLOT].first
         cdef const int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].first
@@ -139,19 +139,20 @@ cdef class Tape(Storing):
         cdef const int32_t* length = <int32_t*>self.held[LENGTH].items + self.held[LENGTH].first
         cdef const int32_t* many = <int32_t*>self.held[MANY].items + self.held[MANY].first
         cdef const double* weight = <const double*>self.held[WEIGHT].items + self.held[WEIGHT].first
-        cdef Py_ssize_t position
-        if examples and counts.following and not self.written[MANY]:
+        cdef Py_ssize_t position, scored
+        if examples and counts.scores_follow and not self.written[MANY]:
             return False
         row.single = self.held[SCORE].size == 4
         for position in range(examples):
             if counts.following:
                 counts.begin(columns, threshold)  # again, since a finaliser may have read an example
-                if not counts.read_held(slot, length[position], column, score, many[position], row):
+                scored = many[position] if counts.scores_follow else 0
+                if not counts.read_held(slot, length[position], column, score, scored, row):
                     return False
                 if not counts.follow(row, -1, True, part, prepared):
                     return False
-                column += many[position]
-                score += many[position] * self.held[SCORE].size
+                column += scored
+                score += scored * self.held[SCORE].size
             if added is not None:
                 counts.weigh(
                     added, sums_of_slots(slot, length[position]), -weight[position] if self.written[WEIGHT] else -1.0,
@@ -197,10 +198,12 @@ cdef class Tape(Storing):
             counts, columns, threshold, oldest, &old, <se_part*>(leaving + 1), &leaving.prepared, added
         ):
             return OTHER
-        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &data)
+        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &data, None)
         if type(counted) is int:
             return counted
-        row = NULL if data == NULL else &data.rows
+        row = &data.rows if counts.scores_follow else NULL
+        if row != NULL and row.mask != NULL:
+            return OTHER
         scored = 0 if row == NULL else scores_in(row)
         one = <Appended*>cleared(1, sizeof(Appended) + scored * sizeof(double) + (1 + scored + slots) * sizeof(int32_t))
         describe(one, slots, factor, stamp if self.timed else 0)
@@ -240,6 +243,8 @@ cdef class Tape(Storing):
                 if stamp[position] < stamp[position - 1]:
                     return OTHER
             data.items[STAMP] = &stamp[0]
+        if counts.scores_follow < counts.following:
+            return OTHER
         if counts.following and (examples >= size or (self.timed and stamp[0] <= limit)):
             return OTHER
         if counts.counted.examples >= counts.most or not counts.start():

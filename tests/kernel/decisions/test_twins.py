@@ -420,7 +420,7 @@ def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any
 @pytest.mark.parametrize(
     ("true", "pred"),
     [
-        ({"x": True}, {"a": True}), ({"a": 2}, {"a": True}), ({"a": 1.0}, {"a": 1}), ({"a": None}, {"a": True}),
+        ({"x": True}, {"a": True}), ({"a": 2}, {"a": True}), ({"a": 1.0}, {"a": 1}), ({"a": True}, {"a": None}),
         ({1.0}, {"a"}), ({True}, {"a"}), ("a", {"a"}), (iter(["a"]), {"a"}),
         (np.array([1, 0], ">i4"), {"a"}), (np.array([2, 0]), {"a"}),
         (np.array([2, 0], np.uint8), np.array([1, 0], np.uint8)), (None, None),
