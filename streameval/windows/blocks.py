@@ -192,7 +192,7 @@ class Blocks(Window[A]):
             return None
         weight = self._weight_at(part, weight)  # type: ignore[arg-type]  # which is plain where it changes
         parts = core_of(state.blocks[index]).prepare_plain(y_true, y_pred, weight)
-        return parts and parts + self._prepare_latest(state, time)
+        return parts if parts is None or time is None else parts + self._prepare_latest(state, time)
 
     def _prepare_latest(self, state: WindowState[A], time: Moment | None) -> list[Part]:
         """Prepare that time goes on to that of an example of a block that is there."""

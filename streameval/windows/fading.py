@@ -104,13 +104,15 @@ class Fading(Blocks[A]):
             """All blocks but the newest, in weights that hold at its start."""
             result = core_of(unlimited(self._template)).states
             for index, block in older.items():
-                result.merge(core_of(block).states.scaled(1, now[0] - index))
+                result.merge(core_of(block).states.copy().scaled(1, now[0] - index))
             return result
 
         def whole() -> StateSet:
-            result = core_of(self._once("_past", blocks, (past, now[0]), before)).states.copy()
-            if newest is not None:
-                result.merge(core_of(newest).states)
+            sets = [core_of(self._once("_past", blocks, (past, now[0]), before)).states] if older else []
+            first, *rest = sets + [core_of(newest).states for _ in range(newest is not None)]
+            result = first.copy()
+            for states in rest:
+                result.merge(states)
             # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
             numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
             return result.scaled(numerator, denominator.bit_length() - 1)
