@@ -85,7 +85,6 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
     """
     if len(one.shards) < len(other.shards):
         return False
-    same = True
     for shard, theirs in other.shards.items():
         mine = one.shards.get(shard)
         if mine is None or mine.version < theirs.version:
@@ -93,8 +92,7 @@ def _supersedes(one: SavedSum, other: SavedSum) -> bool:
         if mine.version == theirs.version and mine.digest != theirs.digest:
             advice = "a shard must give every state a sequence of its own, and a new epoch when it starts again"
             raise ConflictError(f"shard {quoted(shard, 200)} has two different states with {_at(theirs)}; {advice}")
-        same = same and mine.version == theirs.version
-    if same and len(one.shards) == len(other.shards) and one.state != other.state:
+    if one.shards == other.shards and one.state != other.state:
         sums = f"two sums of the same {len(one.shards)} shards"
         raise ConflictError(f"{sums} differ; restore one of the ledgers from a copy")
     return True

@@ -141,7 +141,7 @@ class Pending(Holder, Generic[EvaluatorT]):
                 self._labels = row.labels
             waiting, old = self._waiting, 0 if self._max_age is None else self._too_old(now)
             full = limit is not None and len(waiting) - old >= limit
-            if now is self._cell.value[0] and not old and not full:
+            if now is self._cell.value[0] and not full:  # nothing is too old then
                 waiting[key] = row, t  # in one step
             else:
                 self._commit(now, added=((key, (row, t)),), full=full)

@@ -67,7 +67,7 @@ class Predictions:
 
     def put(self, sink: Sink, row: Any) -> None:
         """Write a copy; `InputError` if it holds what cannot be saved."""
-        kind = row.dtype.newbyteorder("<").str if type(row) is np.ndarray and row.ndim == 1 else ""
+        kind = row.dtype.newbyteorder("<").str if type(row) is np.ndarray else ""
         if type(row) is Row and row.values is None:
             sink.byte(_SET)
             self._sets.put(sink, row.labels, ordered=True)

@@ -39,7 +39,6 @@ class Target:
         self.update: Callable[..., object] = evaluator.update
         accepted = keywords_of(self.update)
         self._weight = next((word for word in ("weight", "w") if word in accepted), None)
-        self._mask = "mask" in accepted
         self._t = "t" in accepted
         if more := [word for word, needed in accepted.items() if needed and word not in _PASSED]:
             needs = f"{name} must have update(y_true, y_pred), but that of {self._name} needs {more[0]}= too"
@@ -64,8 +63,6 @@ class Target:
             self.refuse_weight()
             arguments[str(self._weight)] = weight
         if mask is not None:
-            if not self._mask:
-                raise InputError(f"{self._name} takes no mask; leave the mask out, or give an evaluator that does")
             arguments["mask"] = mask
         if t is None:
             self.refuse_no_t()

@@ -280,6 +280,14 @@ def test_sums_of_which_one_holds_the_other_merge_and_the_rest_conflict():
     assert everything + other + some + apart == everything
 
 
+@pytest.mark.parametrize("old", [[(0, 0, 2, 0), (1, 0, 3, 0)], [(0, 0, 3, 0), (1, 0, 2, 0)]])
+def test_of_two_sums_of_the_same_shards_the_one_with_a_newer_shard_is_left(old):
+    older, newer = book(old), book([(0, 0, 3, 0), (1, 0, 3, 0)])
+    older.compact()
+    newer.compact()
+    assert older + newer == newer + older == newer != older
+
+
 def test_two_sums_of_the_same_shards_that_differ_are_refused():
     one, other = book([(0, 0, 3, 0), (1, 0, 3, 0)]), book([(0, 0, 3, 0), (1, 0, 3, 0)])
     one.compact()
@@ -416,8 +424,9 @@ def test_bad_arguments_are_refused_and_change_nothing(arguments: tuple, message:
 
 def test_other_bad_calls_say_what_to_do():
     ledger = book([("partition", 0, 2, 0)]) if ("partition", 0, 2) in STATES else se.Ledger()
-    ledger.put("partition", 2, counted(1))
-    with pytest.raises(se.InputError, match="did you mean 'partition'"):
+    for shard in ("partition", 5):
+        ledger.put(shard, 2, counted(1))
+    with pytest.raises(se.InputError, match="among 2; did you mean 'partition'"):
         ledger.state("partitoin")
     with pytest.raises(se.InputError, match=r"write \['partition'\]"):
         ledger.compact("partition")

@@ -10,6 +10,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -237,6 +238,13 @@ def test_a_label_predicted_as_none_is_not_predicted():
     expected = se.Evaluator()
     expected.update({"a"}, {"b": 1})
     assert ev.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("predicted", [{"a": 1, "b": 0}, ["a"], {"a"}, np.array(["a"]), MappingProxyType({"a": True})])
+def test_predictions_and_examples_of_every_form_are_counted(predicted):
+    for example in [({}, {"a"}), [{}, {"a"}], ({}, {"a"}, {}), ({}, {"a"}, None)]:
+        ev = se.progressive_evaluate([example], Scripted(predicted), se.Evaluator(["f1_micro"]))
+        assert (ev.examples, ev.get("f1_micro")) == (1, 1.0)
 
 
 @pytest.mark.parametrize("delay", [None, 1])
@@ -535,7 +543,9 @@ def test_a_model_that_does_not_learn_needs_no_learn_one():
         def predict_one(self, x):
             return {"a"}
 
-    assert se.progressive_evaluate(moments(1, 2), Frozen(), se.F1(), learn=False).examples == 2
+    for weight_for in ("auto", "learn", "metric", "both"):
+        how = {"learn": False, "weight": "when", "weight_for": weight_for}
+        assert se.progressive_evaluate(moments(1, 2), Frozen(), se.F1(), **how).examples == 2
     with pytest.raises(se.InputError, match="learn=False"):
         se.progressive_evaluate(moments(1, 2), Frozen(), se.F1())
 
@@ -602,7 +612,7 @@ def test_the_model_must_predict_and_learn_and_be_an_object():
     refused("has no learn_one", OnlyPredicts(), moments(1))
     refused("has no predict_one", OnlyLearns(), moments(1))
     refused("not the class Always; write Always", Always, moments(1))
-    refused("has no predict_one", "model", moments(1))
+    refused("^the model 'model' has no predict_one; a model has predict_one and learn_one$", "model", moments(1))
 
 
 def slices() -> se.Sliced:
@@ -669,6 +679,22 @@ def test_a_model_without_probabilities_is_refused():
     for model in (Always(), Refusing(), scaled):
         refused('predict="labels"', model, yeast(3), predict="scores")
         refused('predict="labels"', model, yeast(3), se.Evaluator(threshold=0.5))
+    refused("^the model .* has no predict_proba_one; .* give a model that", Always(), moments(1), predict="scores")
+    refused("^the evaluator reads scores, but the model", Always(), moments(1), se.Evaluator(threshold=0.5))
+
+
+@pytest.mark.parametrize("error", [NotImplementedError, AttributeError, AttributeError(name="weights")])
+@pytest.mark.parametrize("predict", ["labels", "scores"])
+def test_an_error_of_a_model_of_its_own_is_raised_as_it_is(error, predict):
+    class Broken(Always):
+        def predict_one(self, x):
+            raise error
+
+        predict_proba_one = predict_one
+
+    is_missing = predict == "scores" and error is NotImplementedError  # as River says it
+    with pytest.raises(se.InputError if is_missing else (NotImplementedError, AttributeError)):
+        se.progressive_evaluate(moments(1), Broken(), se.Evaluator(), predict=predict)
 
 
 def test_a_missing_field_is_named_with_the_place_of_the_example():
