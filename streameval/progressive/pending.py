@@ -212,8 +212,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         """Commit changes with the time, what is gone and what is added; ``full``: one more than has room."""
         _, so_far, by_number, by_age, *_ = self._cell.value
         old = full if self._max_age is None else self._too_old(now) + full
-        if old:
-            gone = *islice(self._waiting.items(), old), *gone
+        gone = *islice(self._waiting.items(), old), *gone
         status = now, so_far + late, by_number + full, by_age + old - full, gone, added
         make(pairs, (self._cell.prepare_store(status),))
         self._carry_over()

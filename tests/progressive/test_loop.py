@@ -13,6 +13,7 @@ from functools import cache
 from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import compose, datasets, evaluate, linear_model, metrics, multioutput, preprocessing, stream as river_stream
 
@@ -472,6 +473,10 @@ def test_a_single_metric_a_window_and_a_trace_report_their_values_by_name():
     assert values(se.Rolling(se.Evaluator(["recall_per_label"]), size=3)) == {"recall_per_label": {"a": 1.0}}
     assert values(se.Trace({"x": se.F1(average="micro")})) == {"f1_micro [x]": 1.0}
     assert values(Clock2()) == {"Clock2": 0.0}
+    single = metrics.multioutput.ExactMatch
+    assert values(metrics.base.Metrics([single(), RiverMetric("f1_micro"), single()])) == {
+        "ExactMatch 0": 1.0, "RiverMetric": 1.0, "ExactMatch 2": 1.0,
+    }  # fmt: skip
 
 
 def test_values_are_copies_of_what_an_evaluator_holds():
@@ -518,7 +523,7 @@ def test_windows_count_the_last_examples_and_those_of_the_last_time(threshold):
 
 
 class Clock2:
-    def update(self, y_true, y_pred):
+    def update(self, y_true, y_pred, *_):
         pass
 
     def get(self):
@@ -709,7 +714,7 @@ def test_a_missing_field_is_named_with_the_place_of_the_example():
 
 @pytest.mark.parametrize(("times", "match"), [
     ((1, 3, 2), r"dataset\[2\] goes backwards, from 3 to 2"), ((START, START, 3), "of one kind"),
-    ((1, 2, float("nan")), "nan"), ((1, 2, None), "not None"),
+    ((1, 2, float("nan")), "nan"), ((1, 2, None), "not None"), ((START, START, pd.NaT), "is NaT; give a number"),
 ])  # fmt: skip
 def test_moments_must_not_go_backwards(times, match):
     for delay in (None, lambda x, _: x["when"] - x["when"]):

@@ -299,6 +299,43 @@ def test_a_mask_and_a_time_are_heeded_however_many_were_observed():
     assert pending.evaluator == single
 
 
+def test_a_truth_without_a_time_comes_at_the_last_one():
+    single, pending = se.Evaluator(), se.Pending(se.Evaluator(), max_age=5)
+    single.update({"a"}, {"a"})
+    pending.predict("old", {"b"}, t=0)
+    pending.predict("new", {"a"}, t=6)
+    pending.observe("new", {"a"})
+    assert pending.evaluator == single
+    assert (pending.pending, pending.evicted) == (0, {"max_pending": 0, "max_age": 1})
+
+
+def test_mappings_of_as_many_labels_have_labels_of_their_own():
+    pending, names = se.Pending(se.Evaluator(threshold=0.5)), [("a", "b"), ("b", "a"), ("a", "c")]
+    for key, labels in enumerate(names):
+        pending.predict(key, dict(zip(labels, (0.75, 0.25), strict=True)))
+    for key, (label, _) in enumerate(names):
+        pending.observe(key, {label})
+    assert pending.evaluator.get("subset_accuracy") == 1.0
+
+
+@pytest.mark.parametrize("choice", ["error", "count"])
+def test_bytes_hold_what_was_chosen_and_no_more_than_it_allows(choice):
+    pending = se.Pending(se.Evaluator(), max_pending=2, no_prediction=choice)
+    for key in range(3):
+        pending.predict(key, {"a"})
+    if choice == "count":
+        pending.observe("never", {"a"})
+    loaded = se.Pending.from_bytes(pending.to_bytes())
+    assert loaded == pending
+    assert (loaded.evicted["max_pending"], loaded.without_prediction) == (1, int(choice == "count"))
+    for name, value in {"_max_pending": 1, "_refuses": True}.items():
+        forged = pending.copy()
+        setattr(forged, name, value)
+        if name == "_max_pending" or choice == "count":
+            with pytest.raises(se.FormatError):
+                se.Pending.from_bytes(forged.to_bytes())
+
+
 def test_errors_say_what_is_known_of_a_key():
     pending = se.Pending(se.Evaluator(), max_pending=1)
     pending.predict(1, {"a"})
