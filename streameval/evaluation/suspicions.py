@@ -109,7 +109,8 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             single = f"every list in {sides} has one member, and all are 0 or 1"
             long = wording("", ", for a row for each label --example and --label")
             yield "single", f"{single}; {wording(*ROWS).format('np.asarray(rows, int) or ', 'sets or ')}{long}"
-    for name, sample in (("y_true", true), ("y_pred", pred)) if config.labels is None and config.rows is None else ():
+    samples = ("y_true", true, pred.width), ("y_pred", pred, true.width * config.has_decisions)
+    for name, sample, width in samples if config.labels is None and config.rows is None else ():
         fixed = len(sample.lengths) == 1 < max(sample.lengths)
         if fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
             rows = f"lists in {wording(*SIDES[name])} have one length and repeat labels"
@@ -117,6 +118,10 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             ways = f"{write}, for labels {wording('sets or ', '')}{option('rows', 'labels')}"
             yield "repeats", f"{rows}, as with padding, to be left out, or with a class for each column; {ways}"
             explained = True
+        elif fixed and sample.lengths == {width} and sample.examples >= FEW:
+            rows = f"lists in {wording(*SIDES[name])} are as long as rows have columns, and are read as labels"
+            way = "for scores or indicators give np.asarray(rows), for labels sets or rows='labels'"
+            yield "rows", f"{rows}; {wording(way, ROWS[1])}"
     if config.unknown == "ignore":
         declared = {*keys_of(config.labels or ())}
         for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):

@@ -96,6 +96,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "padded predictions": ({}, repeat(([3], [3, -1]), ([7, 3], [7, 3])), 20, "leave out labels below 0"),
     "classes of columns": ({}, draw(lambda _: (DRAW.integers(2, 4, 4).tolist(), {2, 3})), 20, "a class for each"),
     "padded with 0": ({}, repeat(([3, 7, 0, 0], {3}), ([5, 0, 0, 0], {5})), 20, "as with padding, to be left out, or"),
+    "scores that are integers": (
+        {"threshold": 50}, draw(lambda _: (bits(), DRAW.choice(100, 4, replace=False).tolist())), 20, "are as long as"),
     "classes predicted": ({}, draw(lambda _: ({"a", "b"}, [*DRAW.choice(["a", "b"], 3)])), 20, "lists in y_pred have"),
     "strings of booleans": ({}, repeat((["True", "False"], ["False"] * 2)), 20, "give np.asarray(rows) == 'True', for"),
     "rows of yes and no": ({}, repeat((["n", "n"], ["Y", "n"]), (["Y"], ["Y"])), 20, "np.asarray(rows) == 'Y', for"),
