@@ -130,7 +130,7 @@ class Ledger(Mergeable, Generic[StateT]):
         changed = {shard: added for added in news for shard in added.shards}
         gone = {id(part): part for shard, part in self._sums.items() if shard in changed}
         total = self._total if self._sums else template.copy()
-        whole = other._total is not None and len(news) == len(theirs) and not gone
+        whole = other._total is not None and len(news) == len(theirs)
         if news:
             self._total = None
             added = [other._total] if whole else (read_state(part.state) for part in news)

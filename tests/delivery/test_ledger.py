@@ -280,6 +280,22 @@ def test_sums_of_which_one_holds_the_other_merge_and_the_rest_conflict():
     assert everything + other + some + apart == everything
 
 
+@pytest.mark.parametrize("shards", [[0, 1], [0, 5], [1, 5], [5, 6], []])
+@pytest.mark.parametrize("sequence", [2, 3])
+def test_the_sum_of_what_is_merged_has_each_shard_once_at_its_newest(shards, sequence):
+    one, other = se.Ledger(), se.Ledger()
+    for shard in (0, 1):
+        one.put(shard, 2, counted(2, shard))
+    for shard in shards:
+        other.put(shard, sequence, counted(sequence, shard))
+    one.total()
+    other = other.copy()
+    one.merge(other)
+    assert one.total() == se.Ledger.from_bytes(one.to_bytes()).total()
+    newest = {0: 2, 1: 2} | dict.fromkeys(shards, sequence)
+    assert one.total() == whole(*(counted(number, shard) for shard, number in newest.items()))
+
+
 @pytest.mark.parametrize("old", [[(0, 0, 2, 0), (1, 0, 3, 0)], [(0, 0, 3, 0), (1, 0, 2, 0)]])
 def test_of_two_sums_of_the_same_shards_the_one_with_a_newer_shard_is_left(old):
     older, newer = book(old), book([(0, 0, 3, 0), (1, 0, 3, 0)])
