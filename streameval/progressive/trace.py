@@ -196,6 +196,7 @@ class Trace(Holder):
             parts = self._prepare(None, ())
             for one in evaluators:
                 if (plain := one._prepare_plain(y_true, y_pred, weight)) is None:
+                    parts.clear()  # what was prepared is released while the guards are held
                     return False
                 parts += plain
             commit.Root.commit(parts)

@@ -144,13 +144,12 @@ class Sliced(Mergeable, Generic[A]):
         with self._guard:
             for keys, y_true, y_pred, weight in examples:
                 for group, key in zip(self._slices, keys, strict=True):
-                    if (part := group.find(key)) is None:
-                        return False
-                    core = core_of(part)
-                    if (plain := core.prepare_plain(y_true, y_pred, weight)) is None:
-                        return False
+                    part = group.find(key)
+                    plain = None if part is None else core_of(part).prepare_plain(y_true, y_pred, weight)
                     # Two examples of one slice are increments, unless sums are stored besides, as new values.
-                    if id(part) in counting and (len(plain) > 1 or core.table.examples > most):
+                    again = id(part) in counting and plain and (len(plain) > 1 or core_of(part).table.examples > most)
+                    if plain is None or again:
+                        parts, plain = [], None  # what was prepared is released while the guard is held
                         return False
                     counting.add(id(part))
                     parts += plain
