@@ -74,8 +74,8 @@ static inline int se_part_commit(PyObject *capsule) {
 typedef struct {
     void *table;
     int reads_scores; /* or slots only */
-    /* That rows are counted (by 1), or one is taken out (by -1), which was surely counted if `known`: 0; why not, with no
-       part; -1 with an exception set. */
+    /* That rows are counted (by 1), if `known` before anything else is prepared, or that one is taken out (by -1), which was
+       surely counted if `known`: 0; why not, with no part; -1 with an exception set. */
     int (*prepare)(void *table, const void *rows, int by, int known, se_part *part);
     /* What the row of a part adds to weight sums: amounts by key, or mentions with the sign. NULL with an exception set. */
     PyObject *(*amounts)(const se_part *part);

@@ -149,6 +149,7 @@ cdef struct Coming:
     # Rows on their way into bins.
     PyObject* bins
     const se_score_rows* rows
+    bint owed
 
 
 cdef class Bins:
@@ -385,8 +386,9 @@ cdef int prepare_rows(void* table, const void* data, int by, bint known, se_part
     check_memory(se_append_rows(bins.labels, rows, False))
     coming = <Coming*>PyMem_Malloc(sizeof(Coming))
     check_memory(coming != NULL)
-    coming.bins, coming.rows = <PyObject*>table, rows
-    se_owe_rows(bins.labels, rows, 1)
+    coming.bins, coming.rows, coming.owed = <PyObject*>table, rows, not known
+    if coming.owed:
+        se_owe_rows(bins.labels, rows, 1)
     part.commit, part.data, part.release = commit_rows, coming, release_rows
     return 0
 
@@ -413,18 +415,21 @@ cdef void commit_leaving(void* data) noexcept:
 cdef void commit_rows(void* data) noexcept:
     cdef Coming* coming = <Coming*>data
     cdef Bins bins = <Bins>coming.bins
-    se_owe_rows(bins.labels, coming.rows, -1)
+    release_owed(coming)
     if not se_append_rows(bins.labels, coming.rows, True):
         abort()
     bins.examples += coming.rows.rows
-    coming.rows = NULL
 
 
 cdef void release_rows(void* data) noexcept:
-    cdef Coming* coming = <Coming*>data
-    if coming.rows != NULL:
+    release_owed(<Coming*>data)
+    PyMem_Free(data)
+
+
+cdef void release_owed(Coming* coming) noexcept:
+    if coming.owed:
         se_owe_rows((<Bins>coming.bins).labels, coming.rows, -1)
-    PyMem_Free(coming)
+    coming.owed = False
 
 
 @cython.final

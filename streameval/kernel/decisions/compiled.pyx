@@ -389,7 +389,7 @@ cdef int count_placed(
     if slots < 0:
         return -slots
     try:
-        if self.following and not self.follow(&rows, sign, False, part, &prepared):
+        if self.following and not self.follow(&rows, sign, sign > 0, part, &prepared):
             return OTHER
         if rows.rows > 1:
             self.count_rows(&binary, NULL, fixed, self.counted.cell)
