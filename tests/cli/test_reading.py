@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import orjson
 import pyarrow as pa
@@ -102,9 +103,9 @@ def test_a_stream_on_standard_input_is_recognised_by_how_it_begins(run, tmp_path
 
 @pytest.mark.parametrize("data", [
     jsonl([{"y_true": row["tags"], "guess": row["guess"], "note": "x" * 200_000} for row in ROWS]),
-    gzip.compress(jsonl([{"id": os.urandom(9_000).hex(), "y_true": row["tags"], "guess": []} for row in ROWS])),
+    gzip.compress(jsonl([{"id": Random(0).randbytes(9000).hex(), "y_true": row["tags"], "guess": []} for row in ROWS])),
     ("guess," + ",".join(map(str, range(9_000))) + ",y_true\n" + f"a|b{',1' * 9_000},a\n" * 3).encode(),
-])  # fmt: skip
+], ids=["JSON Lines", "gzip", "CSV"])  # fmt: skip
 def test_the_column_of_true_labels_is_found_on_standard_input_whatever_the_length_of_its_first_row(run, data):
     ran = run("evaluate", "-", "--predicted", "guess", "--save", "state", stdin=data)
     assert (ran.code, ran.err) == (0, "true labels: column 'y_true'\n")
