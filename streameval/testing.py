@@ -125,7 +125,7 @@ def check_mergeable(
         raise InputError(f"laws names {quoted(unknown[0])}; the laws are {', '.join(LAWS)}")
     lengths = {len(one) for one in listed if isinstance(one, tuple)}
     if update_many is None and update is None and "update_many" in has and lengths == {2}:
-        update_many = lambda state, examples: state.update_many(*map(list, zip(*examples, strict=True)))  # type: ignore[attr-defined]  # noqa: E731
+        update_many = _update_many
     merge = merge or (lambda state, other: state.merge(other))  # type: ignore[attr-defined]  # it has one
     revert = revert or (_method("revert") if "revert" in has else None)
     update = update or _method("update")
@@ -337,6 +337,10 @@ class _Laws(Generic[S]):
 
 def _method(name: str) -> Callable[[Any, Any], object]:
     return lambda state, example: getattr(state, name)(*example)
+
+
+def _update_many(state: Any, examples: list[Any]) -> None:
+    state.update_many(*map(list, zip(*examples, strict=True)))
 
 
 def _differ(one: Any, other: Any, words: str = "") -> str | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -252,9 +251,7 @@ def list_metrics(words: list[str] | None = None, **options: Any) -> None:
     streameval metrics ndcg@3
     """
     how = Output(options).format
-    parts = ((e.name, *e.aliases, e.summary, e.state, e.class_name, e.source, *_averages(e)) for e in catalogue())
-    matches = (all(word.lower() in " ".join(each).lower() for word in words or ()) for each in parts)
-    entries = [*compress(catalogue(), matches)]
+    entries = [entry for entry in catalogue() if all(word.lower() in _text(entry) for word in words or ())]
     if not entries and len(words or ()) > 1:
         raise UserError(f"no metric mentions {' '.join(words or ())!r}; streameval metrics lists all")
     entries = entries or [entry_of(parse_spec(name).name) for name in words or ()]
@@ -268,6 +265,11 @@ def list_metrics(words: list[str] | None = None, **options: Any) -> None:
             rows = ((each.name, each.state, each.summary) for each in entries)
             columns = listed(("metric", "from", ""), ("label", "text", "text"), rows)
         show_tables([Table("metrics", "", columns)], "")
+
+
+def _text(entry: MetricInfo) -> str:
+    words = (entry.name, *entry.aliases, entry.summary, entry.state, entry.class_name, entry.source, *_averages(entry))
+    return " ".join(words).lower()
 
 
 def _averages(entry: MetricInfo) -> list[str]:

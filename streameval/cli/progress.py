@@ -47,14 +47,16 @@ def live(
         if start < after and (not reads_stdin or arrives(after - start)):
             return
         start = time.monotonic()
-        document = (now := result()).document({})
+        now = result()
         rate = now.counts.examples / max(start - began, 1e-9)
+        document = now.document({})
         part = f"{read / size:.0%} of the files, " if size else ""
         headline = f"{document.headline}, {part}{rate:,.0f} a second; Ctrl-C ends"
         tables = tables_of(document, top=max(5, console.height - 22))
         live.start()
         live.update(drawn(tables, headline, console), refresh=True)
-        after = (end := time.monotonic()) + max(pause, (end - start) * _SHARE)
+        end = time.monotonic()
+        after = end + max(pause, (end - start) * _SHARE)
 
     try:
         yield advance

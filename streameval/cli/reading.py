@@ -73,19 +73,23 @@ def _stdin(*, again: bool = False) -> Any:
     """Standard input from its start, which is held if it will be read once more."""
     if sys.stdin is None:
         raise UserError("standard input is closed")
-    stream = _Interruptible(sys.stdin)
+    stream = _interruptible(sys.stdin)
     stream.head.seek(0)
     stream.again = again
     return io.BufferedReader(stream)
 
 
 @lru_cache(maxsize=1)  # what was read for its columns
+def _interruptible(stream: Any) -> _Interruptible:
+    stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # which has only text
+    return _Interruptible(getattr(stream, "raw", stream))
+
+
 class _Interruptible(io.RawIOBase):
     """A stream whose reads Ctrl-C ends, also if it is pressed just before one blocks, which a plain read misses."""
 
     def __init__(self, stream: Any) -> None:
-        stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # which has only text
-        self._stream, self.head, self.again = getattr(stream, "raw", stream), io.BytesIO(), False
+        self._stream, self.head, self.again = stream, io.BytesIO(), False
 
     def readable(self) -> bool:
         return True

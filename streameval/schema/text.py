@@ -175,7 +175,9 @@ def csv_cell(value: object, *, raw: bool = False, typed: bool = False) -> str:
     """
     if not isinstance(value, str):
         return "" if value is None and not typed else printable(value)
-    return value if raw else "'" * (value.startswith(_FORMULAS) or (typed and _is_alike(value))) + _visible(value)
+    if raw:
+        return value
+    return "'" * (value.startswith(_FORMULAS) or (typed and _is_alike(value))) + _visible(value)
 
 
 def label_text(value: object, *, mixed: bool = False) -> str:

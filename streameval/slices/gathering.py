@@ -36,7 +36,9 @@ def coded(column: object, name: str) -> Coded:
         values, form = (values.to_list(), "list") if (array := arrow_of(values)) is None else (array, "arrow")
     if form == "arrow":
         codes, values, proper = codes_of_arrow(values, argument)
-        return Coded(codes, [(typed(value, name),) for value in values]) if proper else _used(codes, values, name)
+        if proper:
+            return Coded(codes, [(typed(value, name),) for value in values])
+        return _used(codes, values, name)
     if hasattr(values, "factorize") and values.dtype != object:  # of objects pandas takes 1 and True for one value
         codes, values = values.factorize()
         return _used(np.asarray(codes, np.int64), values.tolist(), name)

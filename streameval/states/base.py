@@ -221,7 +221,7 @@ class State(ABC, Generic[K]):
         return added
 
     def _of(self, batch: Batch | None) -> tuple[Self, IntArray | None]:
-        """A state of examples alone, and where its columns stand here: of many labels it has those they mention."""
+        """A state of these examples, and where its columns stand here: of many labels it has those they mention."""
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         labels, columns = self.labels, None
         if len(labels) > _FEW:

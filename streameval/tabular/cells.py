@@ -40,7 +40,7 @@ _CALL = re.compile(
     re.DOTALL,
 )
 _OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
-_OPEN = re.compile(r"[\[{][^]})]+")  # without an end, as of cells that are cut off; a bracket alone is a label
+_OPEN = re.compile(r"[\[{][^]})]+")  # without an end, as of cells that are cut off; a single bracket is a label
 _WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _SCORE = re.compile(r":\s*[+-]?[\d.]+(e[+-]?\d+)?(?=\s*([|,;/+&\s]|$))", re.IGNORECASE)

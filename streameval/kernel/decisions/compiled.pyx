@@ -288,7 +288,7 @@ cdef class Counts(Counting):
         cdef double bound
         code = OTHER
         if self.following:
-            if mask is not None or self.scores_follow < self.following:  # others take single examples only
+            if mask is not None or self.scores_follow < self.following:  # pairs take single examples only
                 return OTHER
             return self.count_example(columns, fixed, y_true, y_pred, threshold, 1, 1.0, None, 2)
         if not (borrow_cells(y_true, 2, &true) and borrow_cells(y_pred, 2, &pred)):

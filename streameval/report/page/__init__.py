@@ -72,10 +72,9 @@ def html_page(
         sections.insert(0, Section("warnings", "Warnings", f"<ul>{items}</ul>"))
     tables = {part.table.name: table_data(part.table) for part in sections if part.table is not None}
     script, style = _resource("page.js"), _resource("page.css")
-    digests = (hashlib.sha256(each.encode()).digest() for each in (_MARK, script))
     fields = {
         "title": escaped(printable(title)),
-        "hashes": " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests),
+        "hashes": " ".join(map(_hash, (_MARK, script))),
         "mark": _MARK,
         "style": style,
         "script": script,
@@ -97,6 +96,10 @@ def _input(name: str, report: Report) -> str:
     head = f"<h3>{escaped(cut(name, LONGEST))}</h3>" if name else ""
     lines = (cut(line, _LINE) for line in repr(report.input_summary).split("\n"))
     return f"{head}<pre>{escaped(chr(10).join(lines))}</pre>"
+
+
+def _hash(script: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
 
 
 @lru_cache
