@@ -110,10 +110,7 @@ def labels_of(options: list[str] | None) -> list[Any] | None:
 
 
 def tolerance_of(text: str) -> Callable[..., None]:
-    """What ``--max-bad`` says: raises `UserError` if too many rows are bad.
-
-    They are judged by the number of all, or of the thousands up to the last bad one.
-    """
+    """What ``--max-bad`` says: raises `UserError` if too many rows are bad."""
     is_percent = text.endswith("%")
     try:
         most = Fraction(text.removesuffix("%"))

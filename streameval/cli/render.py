@@ -40,19 +40,15 @@ Row: TypeAlias = tuple[str, Label | None, str, Number]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """All that a command says: the parts, of which the first has all rows, and where they come from.
-
-    ``names`` are those of two results whose difference it is. Tables have all metrics of slices where ``chosen``.
-    ``notes`` are for standard error.
-    """
+    """All that a command says: the parts, of which the first has all rows, and where they come from."""
 
     parts: Sequence[Part]
     headline: str
     source: Mapping[str, object]
     warnings: Sequence[str] = ()
-    names: Sequence[str] = ()
-    chosen: bool = False
-    notes: Sequence[str] = ()
+    names: Sequence[str] = ()  # of two results whose difference it is
+    chosen: bool = False  # whether tables have all metrics of slices
+    notes: Sequence[str] = ()  # for standard error
 
 
 def console_of(stream: Any) -> Console:

@@ -50,11 +50,7 @@ _CHECK = re.compile(
 
 @dataclass(frozen=True)
 class Result:
-    """A state: all of its rows, with windows and slices, and the metrics to show of each.
-
-    ``thresholds`` make the decisions of a state of scores; without, they are those that it counted. Where ``by`` names
-    columns, only slices by one of them are parts.
-    """
+    """A state: all of its rows, with windows and slices, and the metrics to show of each."""
 
     state: Any
     counts: Counted
@@ -62,8 +58,8 @@ class Result:
     window: Counted | None = None
     sliced: Sliced[Any] | None = None
     zero_division: float | None = None
-    thresholds: Any = None
-    by: tuple[str, ...] = ()
+    thresholds: Any = None  # which make the decisions of a state of scores; without, they are those that it counted
+    by: tuple[str, ...] = ()  # columns: then only slices by one of them are parts
 
     @classmethod
     def of(cls, state: object, window: Window[Any] | None = None, **rest: Any) -> Result:

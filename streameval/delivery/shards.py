@@ -79,10 +79,8 @@ def is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
 
 
 def _supersedes(one: SavedSum, other: SavedSum) -> bool:
-    """Whether one sum has every shard of another, each at least as new, so that the other is not needed any more.
-
-    As this is a partial order, what remains of many does not depend on the order in which they come.
-    """
+    """Whether one sum has every shard of another, each at least as new, so that the other is not needed any more."""
+    # As this is a partial order, what remains of many does not depend on the order in which they come.
     if len(one.shards) < len(other.shards):
         return False
     for shard, theirs in other.shards.items():

@@ -39,10 +39,7 @@ Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
 
 
 class Core:
-    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole.
-
-    It is what holders of evaluators and metrics, such as windows and slices, need of these: `core_of` hands it out.
-    """
+    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
 
     __slots__ = (
         "_placed", "config", "decisions", "fast_path", "labels", "reader", "scored", "specs", "states", "table",
@@ -134,14 +131,12 @@ class Core:
         return None if type(prepared) is int else prepared
 
     def fast_count(self, y_true: object, y_pred: object, weight: Weight, sign: int, *, guarded: bool = False) -> int:
-        """Count one example straight from what the user passed; ``DONE`` if it is of a common form.
-
-        Of torch only if no guard is held, as reading a tensor may run code of the user.
-        """
+        """Count one example straight from what the user passed; ``DONE`` if it is of a common form."""
         if not self.fast_path:
             return OTHER
         labels, count = self.labels, self.table.count_example
         code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
+        # Of torch only if no guard is held, as reading a tensor may run code of the user.
         return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, weight, sign)
 
     def fast_count_tensors(self, y_true: object, y_pred: object, weight: Weight, sign: int) -> int:
@@ -277,7 +272,7 @@ class Core:
 
 
 def core_of(counts: Any) -> Core:
-    """What an evaluator or a metric counts with; another one after `reset`, and where labels were dropped."""
+    """What windows, slices and the like need of an evaluator or a metric; another one after `reset` or `_renew`."""
     return counts._core  # type: ignore[no-any-return]  # of one of these
 
 

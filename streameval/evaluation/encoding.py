@@ -189,10 +189,7 @@ _HEADS = Cached(_take_head)
 
 
 def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: int = 0) -> None:
-    """Write what each state holds; counts of labels take ``least`` bytes at least.
-
-    The labels of each state are some of those of the decisions, which come first; the missing ones are listed.
-    """
+    """Write what each state holds, and which labels of the decisions it lacks; counts take ``least`` bytes at least."""
     decisions: DecisionContent = contents["decisions"]
     put_content(sink, decisions, least)
     for options in config.options:

@@ -222,10 +222,7 @@ def guards_of(holder: object) -> tuple[commit.Guard, ...]:
 
 
 class Turns(Iterator[R]):
-    """An iterator that several threads may share: each item is made for one of them, while the others wait.
-
-    ``holder`` is what making an item changes. A handler that interrupts its thread in a call of that gets no item.
-    """
+    """An iterator that several threads may share: each item, whose making changes ``holder``, is made for one."""
 
     def __init__(self, items: Iterator[R], holder: object) -> None:
         self._items, self._changed, self._guard = items, guards_of(holder), commit.Guard()

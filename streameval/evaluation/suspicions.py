@@ -33,10 +33,7 @@ _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
 
 def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_read: bool = True) -> None:
-    """Warn of what an object has counted, if so many examples are enough: of a reading (``is_read``), or of a change.
-
-    ``core`` is called while the guard is held, which it is not where warnings are issued.
-    """
+    """Warn of what an object has counted, if so many examples are enough: of a reading (``is_read``) or of a change."""
     notes = notes_of(guard)
     if examples < (FEW if is_read and not notes.is_read else notes.due) or is_silent():
         return
@@ -46,7 +43,7 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
         while examples >= notes.due:
             notes.look_later()
         warnings = [*_suspicions(counted, notes, is_read)]
-    for about, message in warnings:
+    for about, message in warnings:  # while no guard is held, as filters may be code of the user
         notes.warn(about, message)
 
 

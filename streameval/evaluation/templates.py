@@ -55,11 +55,8 @@ def take_template(source: Source) -> Any:
 
 
 def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Any:
-    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not.
-
-    Its guard is held, so that nothing is warned of.
-    """
+    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not."""
     if metric is not None and isinstance(holder, Metric):
         raise InputError(f"{what} for it only, not for {quoted(metric)}")
-    with silent():
+    with silent():  # as its guard is held
         return holder.get() if metric is None else holder.get(metric)

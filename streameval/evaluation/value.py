@@ -98,10 +98,7 @@ class Saveable(Guarded):
 
 
 class Mergeable(Saveable):
-    """An object that can be copied, added and subtracted.
-
-    What directly inherits from this is a family: its members may stand on both sides of ``+`` and ``-``.
-    """
+    """An object that can be copied, added and subtracted; what directly inherits from this is a family."""
 
     __slots__ = ()
     _template: Any  # of what counts in it, or None
@@ -111,7 +108,7 @@ class Mergeable(Saveable):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if Mergeable in cls.__bases__:
+        if Mergeable in cls.__bases__:  # whose members may stand on both sides of ``+`` and ``-``
             cls._family = cls
 
     @property

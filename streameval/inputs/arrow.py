@@ -150,10 +150,7 @@ def _dictionary_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
 
 
 def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
-    """A column of values as codes, -1 where there is none; what each code stands for; and whether codes are proper.
-
-    Codes are proper if no two stand for the same value, and some row has each of them.
-    """
+    """A column as codes, -1 for none; what each stands for; and whether each has a row, and a value of its own."""
     parts, values = [np.zeros(0, np.int64)], list[Any]()
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         try:
@@ -171,10 +168,7 @@ def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
 
 
 def encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
-    """Arrow values as codes, -1 for nulls, and what each code stands for: strings in the order of first occurrence.
-
-    `InputError` if strings are damaged; `NotImplementedError` if Arrow does not encode this type.
-    """
+    """Arrow values as codes, -1 for nulls, and what each is; `NotImplementedError` if Arrow encodes no such type."""
     kind = str(values.type)
     if kind == "string_view":
         try:

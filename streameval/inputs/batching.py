@@ -57,12 +57,9 @@ def read_many(
     reader: Reader,
     threads: int = 1,
     null: Null = "error",
-    many: bool = True,
+    many: bool = True,  # False for the one of `read_one`, which has no position in messages
 ) -> Iterator[Batch]:
-    """Check many examples and place their cells, piece by piece; may register labels, changes nothing else.
-
-    ``many`` is False where they are the one of `read_one`, which has no position in messages.
-    """
+    """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
     weighted = factors is not None and bool((factors != 1.0).any())
     reader.reset()

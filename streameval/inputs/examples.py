@@ -28,14 +28,11 @@ _COLLECTIONS = {set, frozenset, list, tuple}
 _STRINGS = (str, bytes, bytearray)
 _VALUES = 2**22  # Python objects in the examples that are read at a time, unless these are few
 
-Cells: TypeAlias = Iterable[tuple[int, Any]]
+Cells: TypeAlias = Iterable[tuple[int, Any]]  # possibly repeated, some `IGNORED`; a score that is missing is NaN
 
 
 def cells_in(example: object, argument: Argument) -> Cells:
-    """One argument of one example as (column, bits) pairs, possibly repeated; ignored labels have column `IGNORED`.
-
-    Where a state reads scores: (column, score) pairs, NaN where missing.
-    """
+    """One argument of one example as (column, bits) pairs; where a state reads scores, as (column, score) pairs."""
     try:
         return _CELLS.get(form_of(example), _refuse)(example, argument)
     except LabelError as error:

@@ -50,10 +50,7 @@ ONE: dict[Form, Callable[[Any, str], Any]] = {}
 def enter(
     form: Form, kind: Any, *marks: str, before: Form | None = None, one: Callable[[Any, str], Any] | None = None
 ) -> None:
-    """Enter a form, tried first, or ``before`` another if those above it have its marks too.
-
-    With ``one`` it can be a single example too.
-    """
+    """Enter a form, tried first, or ``before`` one that has its marks too; with ``one`` it can be a single example."""
     _MARKS.insert(0 if before is None else [known for known, *_ in _MARKS].index(before), (form, kind, marks))
     if one is not None:
         ONE[form] = one

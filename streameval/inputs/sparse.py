@@ -32,10 +32,7 @@ def _csr(matrix: Any, name: str) -> Any:
 
 
 def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
-    """A sparse matrix, of which the first row is the example ``at``.
-
-    A cell that is not stored is 0, also where it is compared with a threshold, and ranks last.
-    """
+    """A sparse matrix from the example ``at`` on; what is not stored is 0, also for a threshold, and ranks last."""
     if len(value.shape) != 2:
         raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
     matrix, reader = _csr(value, argument.name), argument.reader

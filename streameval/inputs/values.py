@@ -249,10 +249,7 @@ def places_in(lists: Lists, start: int) -> Places:
 def refusal(
     values: Any, wrong: np.ndarray[Any, Any], argument: Argument, places: Places, advice: str = ""
 ) -> InputError:
-    """The error about the first of some values that is wrong, without advice as it is not finite.
-
-    It is without the label where the column is negative.
-    """
+    """The error about the first wrong value, without advice as it is not finite; columns below 0 have no label."""
     index = int(np.flatnonzero(wrong)[0])
     argument.position, column = places(index)
     value, label = python_value(values.flat[index]), argument.reader.labels.labels[column] if column >= 0 else None
@@ -375,10 +372,7 @@ def conversion(value: object, name: str) -> str:
 
 
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
-    """The values of what has ``__array__``, where they are in memory; those of a tensor without its gradient.
-
-    Where numpy has no such type (bfloat16, floats of 8 bits) they are copied to float32, which holds each of them.
-    """
+    """The values of what has ``__array__``, where they are in memory; those of a tensor without its gradient."""
     tensor: Any = value
     if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
         try:
@@ -401,7 +395,7 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     tensor = tensor.detach()
     if getattr(device, "type", str(device)) != "cpu":
         tensor = tensor.cpu()
-    try:
+    try:  # of types that numpy does not have, float32 holds each value
         rare = str(tensor.dtype).rpartition(".")[2].startswith(("bfloat", "float8", "float4"))
         return np.asarray((tensor.float() if rare else tensor).numpy())
     except (RuntimeError, TypeError) as error:  # such as one of quantized numbers, or nested

@@ -54,10 +54,7 @@ def each(ratios: Ratios, zero_division: float) -> list[Value]:
 
 
 def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain: bool = False) -> Fraction | None:
-    """The mean of ratios, each counted ``times`` times; ``zero_division`` stands for 0/0, and NaN leaves it out.
-
-    If what is left has no weight, the mean is itself 0/0, or with ``plain`` the mean without weights.
-    """
+    """The mean of ratios, each counted ``times`` times; ``zero_division`` stands for 0/0, and NaN leaves it out."""
     if np.count_nonzero(ratios.den) < len(ratios.den):
         undefined = ratios.den == 0
         if math.isnan(zero_division):
@@ -65,7 +62,7 @@ def mean(ratios: Ratios, times: Integers | None, zero_division: float, *, plain:
         else:  # summed with the rest, since a later addition could cancel all correct digits of a rounded sum
             ratios = ratios.replaced(undefined, int(zero_division))
     whole = len(ratios.den) if times is None else total(times)
-    if plain and not whole:
+    if plain and not whole:  # else what has no weight is itself 0/0
         times, whole = None, len(ratios.den)
     if not whole:
         return _constant(zero_division)

@@ -146,10 +146,7 @@ def metric(
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
-    """Enter a formula into the catalogue, with its docstring as notes and ``F1At`` for the class of ``f1_at``.
-
-    ``read`` or ``certify`` is how it is applied to the view of the state: to a value, or to `Bounds`.
-    """
+    """Enter a formula, its docstring as notes; ``read`` or ``certify`` applies it to the view of its state."""
     kind = class_name or "".join(map(str.capitalize, name.split("_")))
 
     def register(function: Formula) -> Formula:

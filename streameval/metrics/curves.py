@@ -192,15 +192,13 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
 
 
 def best_point(path: Path, terms: Callable[[Integers, Integers], Terms]) -> tuple[int, Fraction, Fraction] | None:
-    """The best exact point of a path, its value, and what none passes, of ``terms`` that grow with tp and fall with fp.
-
-    The corner of a mixed bin has all its positives and none of its negatives; no order of its scores does better. A
-    step without positives is never better than the point above it, and most steps of a rare label have none.
-    """
+    """The best exact point of a path, its value, and what none passes; ``terms`` grow with tp and fall with fp."""
+    # A step without positives is never better than the point above it, and most steps of a rare label have none.
     some = np.flatnonzero(path.pos)
     mixed, points = some[path.mixed[some]], np.append(0, some + 1)
     if (exact := greatest(*terms(path.tp[points].astype(object), path.fp[points].astype(object)))) is None:
         return None
+    # It has all positives of a mixed bin and none of its negatives: no order of the scores does better.
     corner = greatest(*terms(path.tp[mixed + 1].astype(object), path.fp[mixed].astype(object)))
     at, value = exact
     return int(points[at]), value, value if corner is None else max(value, corner[1])

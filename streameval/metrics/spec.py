@@ -89,16 +89,13 @@ class MetricSpec:
 
 
 class Parameter(NamedTuple):
-    """A parameter of a metric: one of ``choices``, true or false, or a number in a range, as its default says.
-
-    ``above`` excludes the lower end of the range, and infinity; a default of None is allowed besides.
-    """
+    """A parameter of a metric: one of ``choices``, true or false, or a number in a range, as its default says."""
 
     name: str
-    default: Choice
+    default: Choice  # if it is None, that is allowed besides
     low: float = -math.inf
     high: float = math.inf
-    above: bool = False
+    above: bool = False  # whether the lower end of the range is excluded, and infinity
     whole: bool = False
     choices: tuple[str, ...] = ()
 

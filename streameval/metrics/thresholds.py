@@ -172,10 +172,7 @@ def _threshold(path: Path, at: int) -> float:
 
 
 def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
-    """The threshold with the greatest mean of shares over labels, among the lower edges of all bins.
-
-    Such goals are 0 where nothing is predicted.
-    """
+    """The threshold, of lower edges of bins, with the greatest mean of shares, which are 0 where none is predicted."""
     grid = np.unique(np.concatenate([path.bins for path, _ in paths] or [np.zeros(0, np.int64)]))[::-1]
     # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
     change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)

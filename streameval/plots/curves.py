@@ -224,15 +224,11 @@ def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str,
 def plot_lines(
     lines: Sequence[Line], along: Sequence[object], along_name: str, *, ax: Axes | None, title: str | None
 ) -> Axes:
-    """Draw values along the stream, with their guaranteed bounds where these can be seen.
-
-    A metric has one colour and an evaluator one kind of dashes; of one metric, or one evaluator, each line has its own
-    of both.
-    """
+    """Draw values along the stream, with their guaranteed bounds where these can be seen."""
     named_lines = [(column_of((line.metric, "", line.label)), line.evaluator, line) for line in lines]
     metrics = list(dict.fromkeys(metric for metric, _, _ in named_lines))
     evaluators = list(dict.fromkeys(evaluator for _, evaluator, _ in named_lines))
-    by_evaluator = len(metrics) == 1
+    by_evaluator = len(metrics) == 1  # else a metric has one colour, and an evaluator one kind of dashes
     ax = titled(ax, (8, 4.5), (along_name, metrics[0] if by_evaluator else "value", title, "Along the stream"))
     from matplotlib import dates, ticker
 

@@ -38,10 +38,7 @@ def holds(source: object) -> bool:
 def runs_of(
     source: Any, y_pred: object = None, keep: Iterable[str] = (), *, by: Names | None = None, whole: bool = False
 ) -> dict[Any, Any]:
-    """Evaluators and metrics by name, each of one moment; a single one has the name "".
-
-    Of arrays an evaluator that counted their examples, with these states; of slices that of all if ``whole``.
-    """
+    """Evaluators and metrics by name, "" of a single one, each of one moment; of slices that of all if ``whole``."""
     if y_pred is not None:
         if holds(source):
             raise InputError(f"y_pred and y_score go with y_true; leave {quoted(y_pred)} out")

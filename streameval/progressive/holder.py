@@ -194,10 +194,7 @@ def emptied(state: Any) -> Any:
 
 
 def become(state: Any, source: Any, context: str) -> None:
-    """Let a state, and what it updates, take over the content of another one, which is not used any more.
-
-    `MergeError` unless that has its configuration.
-    """
+    """Let a state, and what it updates, take over another; `MergeError` unless that has its configuration."""
     check_compatible(state, source, context)
     if not isinstance(state, Holder):
         take_over(state, source)

@@ -218,11 +218,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._carry_over()
 
     def _carry_over(self) -> None:
-        """Take out of the mapping what is gone, and put in what was added: until then, readers look at both.
-
-        Doing so twice is harmless, so each change begins with it, whatever interrupted the last one.
-        """
+        """Take out of the mapping what is gone, and put in what was added: until then, readers look at both."""
         (*status, gone, added), waiting = self._cell.value, self._waiting
+        # To do so twice is harmless, so each change begins with it, whatever interrupted the last one.
         for key, entry in gone:
             if waiting.get(key) is entry:
                 del waiting[key]

@@ -84,15 +84,13 @@ def to_pandas(columns: Mapping[str, Sequence[object]]) -> PandasFrame:
 
 
 def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
-    """The columns, of equal length, as a polars data frame.
-
-    A column of polars has one type: integers with strings, and integers beyond 64 bits, become strings.
-    """
+    """The columns, of equal length, as a polars data frame."""
     typed = {name: _of_one_type(values) for name, values in columns.items()}
     return cast("PolarsFrame", imported("polars", "to_polars").DataFrame(typed, strict=False))
 
 
 def _of_one_type(values: Sequence[object]) -> Sequence[object]:
+    """A column of polars, which has one type: integers with strings, and those beyond 64 bits, become strings."""
     strings = any(isinstance(value, str) for value in values)
     if strings or any(type(value) is int and not -(2**63) <= value < 2**63 for value in values):
         return [value if isinstance(value, str) else printable(value) for value in values]

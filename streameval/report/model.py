@@ -32,15 +32,12 @@ Kind: TypeAlias = Literal["label", "text", "count", "tenths", "fraction", "bar",
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:
-    """One metric, with its value or with why it has none, such as log loss of scores that are no probabilities.
-
-    ``bounds`` are those of a metric of binned scores: by label, or, under None, of all labels together.
-    """
+    """One metric, with its value or with why it has none, such as log loss of scores that are no probabilities."""
 
     spec: MetricSpec
     value: Any
     error: MetricError | None = None
-    bounds: Mapping[Label | None, Bounds] = field(default_factory=dict)
+    bounds: Mapping[Label | None, Bounds] = field(default_factory=dict)  # of binned scores, as `by_label`
 
     @property
     def entry(self) -> MetricInfo:
@@ -238,10 +235,7 @@ def worst_first(values: Sequence[float | None], spec: MetricSpec | None, support
 
 
 def largest_first(values: Sequence[float | None], support: Sequence[float] = (), *, rising: bool = False) -> list[int]:
-    """Positions from the greatest value down, or from the least up.
-
-    Of equal ones the most frequent or first comes first, what is undefined last.
-    """
+    """Positions from the greatest value down, or the least up; of equal ones the most frequent, or the first, leads."""
     sign = 1 if rising else -1
     keys = [(True, 0.0) if value is None or value != value else (False, sign * value) for value in values]
     return sorted(range(len(values)), key=lambda at: (*keys[at], -support[at] if support else 0))

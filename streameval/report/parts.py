@@ -17,15 +17,12 @@ from streameval.schema.labels import Label
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value, or why there is none; its guaranteed bounds where it is not exact.
-
-    ``sides`` are the values of two results whose change it is.
-    """
+    """A value, or why there is none; its guaranteed bounds where it is not exact."""
 
     value: int | float | None
     bounds: tuple[float, float] | None = None
     reason: str = ""
-    sides: tuple[float | None, float | None] | None = None
+    sides: tuple[float | None, float | None] | None = None  # the values of two results whose change it is
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -152,16 +149,13 @@ _MANY = 50  # rows from which on the first ones may lie outside a picture
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The values of a metric, and which evaluator, label, or both, they are of; NaN where there is none.
-
-    ``low`` and ``high`` are guaranteed bounds, the values themselves where they are exact.
-    """
+    """The values of a metric, and which evaluator, label, or both, they are of; NaN where there is none."""
 
     metric: str
     evaluator: str
     label: Label | None
     values: FloatArray
-    low: FloatArray
+    low: FloatArray  # guaranteed bounds, the values themselves where they are exact
     high: FloatArray
 
     @property

@@ -96,16 +96,13 @@ class Packed(Dense):
 
 @dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
 class Ragged:
-    """For each example lists of columns; a column may stand in several, or more than once in one of them.
-
-    With scores, ``mentioned`` holds what is ranked.
-    """
+    """For each example lists of columns; a column may stand in several, or more than once in one of them."""
 
     examples: int
     true: Lists | None
     pred: Lists | None = None
     mask: Lists | None = None  # of unknown truth
-    mentioned: Lists | None = None  # otherwise
+    mentioned: Lists | None = None  # otherwise; with scores also what is ranked
     mentioned_by_all: IntArray = field(default_factory=lambda: NO_COLUMNS)
     weights: FloatArray | None = None  # None when all are 1
     ranked: Lists | None = None  # what has a score, no column twice in an example
@@ -227,10 +224,7 @@ def _taken(lists: Lists, rows: slice | IntArray, values: FloatArray | None = Non
 
 
 def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
-    """The example and the slot of each cell that is mentioned, except true negatives of the first ``fixed`` columns.
-
-    Examples ascend, and columns within each of them.
-    """
+    """The example and slot, ascending, of each cell mentioned, but true negatives of the first ``fixed`` columns."""
     if isinstance(batch, Ragged):
         mentioned, examples = batch.mentioned, batch.examples
         grown = batch.mentioned_by_all[batch.mentioned_by_all >= fixed]

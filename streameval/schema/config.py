@@ -31,14 +31,11 @@ _DIFFER = {
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """What one kind of state counts, as a value; a kind with options of its own adds fields.
-
-    ``reads`` says which part of an example it counts; ``needs_numbers``, whether the order of labels is not enough.
-    """
+    """What one kind of state counts, as a value; a kind with options of its own adds fields."""
 
     kind: ClassVar[str]
-    reads: ClassVar[Literal["decisions", "scores"]]
-    needs_numbers: ClassVar[bool] = False
+    reads: ClassVar[Literal["decisions", "scores"]]  # of an example
+    needs_numbers: ClassVar[bool] = False  # whether the order of labels is not enough
     parameters: ClassVar[Mapping[str, object]] = {}
     """The arguments of `of` that every metric of this kind has, with their defaults."""
 

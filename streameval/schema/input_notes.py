@@ -15,22 +15,14 @@ FIRST, FEW = 100, 20
 
 
 class Forms(NamedTuple):
-    """In which forms labels came, since equal objects accept the same input; committed with what is counted.
-
-    Attributes
-    ----------
-    width
-        Of the widest row that did not name its labels, where none were declared: it counted as the labels 0, 1, 2 ...
-        0 if only indices did; None if there was neither.
-    strings
-        Whether a label was one; None if the labels say it, after they were merged.
-    unsure
-        Whether there may be columns of strings, or beyond a limit, of failed calls.
-    """
+    """In which forms labels came, since equal objects accept the same input; committed with what is counted."""
 
     width: int | None = None
+    """Of the widest row without names, where none were declared: it counted as 0, 1, 2 ...; 0 if only indices did."""
     strings: bool | None = False
+    """Whether a label was one; None if the labels say it, after they were merged."""
     unsure: bool = False
+    """Whether there may be columns of strings, or beyond a limit, of failed calls."""
 
 
 class InputNotes:

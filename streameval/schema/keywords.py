@@ -134,11 +134,9 @@ def _name(call: Callable[..., object]) -> str:
 
 
 def explained(method: CallT) -> CallT:
-    """A method, or constructor, that says of absent, surplus and mistaken arguments what to write.
+    """A method, or constructor, that says of absent, surplus and mistaken arguments what to write."""
 
-    It takes a tenth of a microsecond, so that the smallest calls, which take any keyword themselves, are without it.
-    """
-
+    # It takes a tenth of a microsecond, so that the smallest calls, which take any keyword themselves, are without it.
     @wraps(method)
     def explaining(*args: Any, **options: Any) -> Any:
         try:
@@ -202,10 +200,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
 def meant_weights(
     call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any], extra: Sequence[object] = ()
 ) -> Iterator[Any]:
-    """The weights of a call, which scikit-learn calls ``sample_weight``; errors in the context name what was written.
-
-    Other keywords are refused.
-    """
+    """The weights of a call, which scikit-learn calls ``sample_weight``, as do errors then; refuses other keywords."""
     remaining = dict(mistaken)
     named = remaining.pop("sample_weight", None)
     refuse_mistaken(call, remaining, extra)

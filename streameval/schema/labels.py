@@ -199,11 +199,9 @@ class LabelIndex:
         return result
 
 
+# A class of its own, since all attributes of a class with ``__getattr__`` take several times as long.
 class _Unindexed(LabelIndex):
-    """An index whose columns are made when they are first asked for: many objects are read from bytes and only merged.
-
-    A class of its own, since all attributes of a class with ``__getattr__`` take several times as long.
-    """
+    """An index whose columns are made when first asked for: many objects are read from bytes and only merged."""
 
     __slots__ = ()
 

@@ -17,10 +17,7 @@ BLOCK = 2**10  # examples that are checked, counted or copied at once where memo
 
 
 class ExampleScores(NamedTuple):
-    """For each example, one behind the other: how many labels have a score, their columns, and the scores.
-
-    The score of a masked cell counts nowhere, so it is dropped. A label without a score ranks behind all other labels.
-    """
+    """For each example, how many labels have a score, their columns, and the scores; all others rank behind these."""
 
     lengths: Int32Array
     columns: Int32Array
@@ -35,7 +32,7 @@ class ExampleScores(NamedTuple):
         columns: Places
         if isinstance(batch, Dense):
             scored = np.ones(scores.shape, np.bool_) if batch.ranked is None else batch.ranked != 0
-            if batch.mask is not None:
+            if batch.mask is not None:  # the score of a masked cell counts nowhere
                 scored &= batch.mask == 0
             columns = np.broadcast_to(batch.columns, scores.shape)[scored]
             lengths, scores = np.count_nonzero(scored, axis=1), scores[scored]
@@ -159,15 +156,12 @@ class Examples(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """Examples in canonical form, some at a time, and their labels as in `Content`.
-
-    ``blocks`` iterates over them again whenever it is called. No stamp is in two blocks, unless bytes are read.
-    """
+    """Examples in canonical form, some at a time, and their labels as in `Content`."""
 
     labels: tuple[Label, ...]
     fixed: int
     size: int
-    blocks: Callable[[], Iterator[Examples]]
+    blocks: Callable[[], Iterator[Examples]]  # each call begins anew; no stamp is in two, unless bytes are read
 
     @classmethod
     def empty(cls, declared: tuple[Label, ...]) -> Self:

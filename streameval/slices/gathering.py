@@ -87,10 +87,7 @@ def read_at_once(groups: int) -> int:
 
 
 def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: StateSet) -> list[list[StateSet]]:
-    """For each grouping, states with the examples of each of its groups. They share labels: merge or copy them.
-
-    A grouping has for each example the number of its group, and how many groups there are.
-    """
+    """For each grouping (of each example the group, and how many there are) states of its groups; they share labels."""
     examples, values, start = sum(batch.examples for batch in batches), len(groupings[0][0]), 0
     if examples != values:
         numbers = f"y_true and y_pred have {examples} and where has {values}"

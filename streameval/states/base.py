@@ -37,23 +37,12 @@ Added: TypeAlias = tuple[ExactSums[K], int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """What a state holds, in canonical order, whatever its history, so that equal states have equal bytes.
-
-    What is large is made when it is called, and the state must not change before.
-
-    Attributes
-    ----------
-    labels, fixed
-        The declared labels in their order, then the rest that is mentioned, sorted; and how many are declared.
-    scale
-        Weight sums are in units of ``2**-scale``, which is as small as can be; None if all equal their counts. Sums are
-        then None too.
-    """
+    """What a state holds, in canonical order, whatever its history; large parts are read from it when called."""
 
     examples: int
-    labels: tuple[Label, ...]
-    fixed: int
-    scale: int | None
+    labels: tuple[Label, ...]  # the declared ones in their order, then the rest that is mentioned, sorted
+    fixed: int  # how many are declared
+    scale: int | None  # of weight sums, in units of ``2**-scale``, as small as can be; None if all equal their counts
 
 
 class State(ABC, Generic[K]):
@@ -187,11 +176,9 @@ class State(ABC, Generic[K]):
         return int(counted.examples)
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted.
-
-        Where scores are read, examples that are no unweighted ones to be added have a state of their own.
-        """
+        """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
         weighs = self.weights.cell.value is not None or any(example.weight != 1.0 for example, _ in changes)
+        # Where scores are read, only unweighted examples that are to be added have no state of their own.
         if self.reads == "scores" and (
             weighs
             or self.extra is not None

@@ -27,43 +27,25 @@ BLOCK = 2**12
 
 
 class CurveBlock(NamedTuple):
-    """Some bins that hold a score, those of the next label behind those of the one before.
+    """Some bins that hold a score, those of the next label behind those of the one before; the next block may go on."""
 
-    Those of label ``first + i`` stand from offsets[i] to offsets[i + 1]; a label may go on in the next block.
-    ``weigh`` reads for each bin and class the weight of the scores, of the residuals and of their squares, unless all
-    weights are 1.
-
-    Attributes
-    ----------
-    counts, sums
-        How many negatives and positives each holds, shape (bins, 2); the sums of their residuals and of the squares, as
-        64-bit words, low word first, shape (bins, 2, 4).
-    """
-
-    first: int
-    offsets: IntArray
+    first: int  # the place of the first label
+    offsets: IntArray  # where the bins of each label begin, and the end
     bins: IntArray
-    counts: IntArray
-    sums: WordArray
-    weigh: Callable[[], Any]
+    counts: IntArray  # how many negatives and positives each holds, shape (bins, 2)
+    sums: WordArray  # of their residuals and of the squares, as 64-bit words, low word first, shape (bins, 2, 4)
+    weigh: Callable[[], Any]  # the weight of their scores, residuals and squares, unless all weights are 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveContent(Content):
-    """What a state of curves holds; see `Content`.
+    """What a state of curves holds; see `Content`."""
 
-    Attributes
-    ----------
-    sides
-        In how many examples each label had no score: as a negative (0 for declared labels, which derive it), as a
-        positive, and masked. Shape (labels, 3).
-    weight, side_weights
-        Of all examples; for each label where it is a positive without a score, and masked. 0 and empty without scale.
-    """
-
+    # In how many examples each label had no score: as a negative (0 for declared labels, which derive it), as a
+    # positive, and masked, shape (labels, 3).
     sides: IntArray
-    weight: int
-    side_weights: Sequence[Sequence[int]]
+    weight: int  # of all examples; 0 without scale
+    side_weights: Sequence[Sequence[int]]  # of the positives without a score, and of the masked; empty without scale
     blocks: Callable[[], Iterator[CurveBlock]]
 
 

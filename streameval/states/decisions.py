@@ -33,22 +33,12 @@ _NARROW = 64  # labels: lists of so few are weighed as rows, in a quarter of the
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecisionContent(Content):
-    """What a state of decisions holds; see `Content`.
+    """What a state of decisions holds; see `Content`."""
 
-    Attributes
-    ----------
-    cells
-        Shape (labels, 5).
-    keys, times
-        The row keys in lexicographic order, shape (distinct, 4), and how many examples had each.
-    weights
-        The weight sums of the cells, without true negatives, and then of the row keys, if there are any.
-    """
-
-    cells: IntArray
-    keys: IntArray
-    times: IntArray
-    weights: Callable[[], Iterable[int]]
+    cells: IntArray  # of each label, shape (labels, 5)
+    keys: IntArray  # in lexicographic order, shape (distinct, 4)
+    times: IntArray  # how many examples had each
+    weights: Callable[[], Iterable[int]]  # of the cells, without true negatives, and then of the row keys, if any
 
 
 class Decisions(State[Key]):

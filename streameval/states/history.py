@@ -124,10 +124,7 @@ class History:
     def extend(
         self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int, *more: Part
     ) -> None:
-        """Count examples whose counts were gathered over labels of their own, and take back what is then overdue.
-
-        ``more`` is committed with that.
-        """
+        """Count examples gathered over labels of their own, take back what is overdue, and commit ``more`` too."""
         examples, columns = recent.newest(stamps), self.states.columns_of(gathered)
         self._require_room()
         if columns is not None:

@@ -28,29 +28,17 @@ Propensities: TypeAlias = tuple[tuple[Label, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class RankingOptions(StateOptions):
-    """What a state of rankings keeps, and how it breaks ties.
-
-    Attributes
-    ----------
-    ties
-        ``"shared"``: labels with equal scores share their ranks. ``"last"``: the later one in the order of the labels
-        ranks better (MULAN's rule).
-    label_ranks, hit_cutoffs
-        Up to which rank hits are counted for each label, `ENDLESS` for ``label_precisions`` as well; for which k
-        average precision at k can be divided by hits.
-    propensities, gain_ranks
-        Inverse propensities, one for every true label; up to which rank propensity-scored gains are summed.
-    """
+    """What a state of rankings keeps, and how it breaks ties."""
 
     kind: ClassVar[str] = "rankings"
     reads: ClassVar[Literal["decisions", "scores"]] = "scores"
     parameters: ClassVar[Mapping[str, object]] = {"ties": "shared"}
 
-    ties: Ties = "shared"
-    label_ranks: int = 0
-    hit_cutoffs: tuple[int, ...] = ()
-    propensities: Propensities = field(default=(), repr=False)
-    gain_ranks: int = 0
+    ties: Ties = "shared"  # or "last": of equal scores that of the later label ranks better (MULAN's rule)
+    label_ranks: int = 0  # up to which hits are counted for each label, `ENDLESS` for ``label_precisions`` as well
+    hit_cutoffs: tuple[int, ...] = ()  # for which k average precision at k can be divided by hits
+    propensities: Propensities = field(default=(), repr=False)  # one for every true label
+    gain_ranks: int = 0  # up to which propensity-scored gains are summed
     inverse: Mapping[Label, float] = field(init=False, repr=False, compare=False)  # the propensities by label
 
     @property

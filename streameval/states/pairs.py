@@ -44,25 +44,13 @@ _BITS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairContent(Content):
-    """What a state of pairs holds, besides the cells of the decisions; see `Content`.
+    """What a state of pairs holds, besides the cells of the decisions; see `Content`."""
 
-    Attributes
-    ----------
-    parts
-        What is counted, in the order of `PARTS`.
-    weight
-        Of all examples; 0 without scale.
-    pairs, sets
-        The pairs of each kind, and the sets of true labels, block by block in lexicographic order.
-    length
-        How many pairs there are, where this is known.
-    """
-
-    parts: tuple[CountedPart, ...]
-    weight: int
-    pairs: Mapping[int, Callable[[], Iterable[PairBlock]]]
-    sets: Callable[[], Iterable[SetBlock]]
-    length: int = 0
+    parts: tuple[CountedPart, ...]  # what is counted, in the order of `PARTS`
+    weight: int  # of all examples; 0 without scale
+    pairs: Mapping[int, Callable[[], Iterable[PairBlock]]]  # by kind, in lexicographic order
+    sets: Callable[[], Iterable[SetBlock]]  # of true labels, likewise
+    length: int = 0  # of the pairs, where it is known
 
 
 class Pairs(State[Key]):

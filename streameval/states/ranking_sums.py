@@ -28,15 +28,12 @@ LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
 
 
 class Entries(NamedTuple):
-    """What examples add to the sums of one table: ``digits`` in base 2**32, in units of ``2**-scale``.
-
-    Each entry has a key, its example, and its digits, of the shape (sums, digits).
-    """
+    """What examples add to the sums of one table."""
 
     table: int
     keys: IntArray
-    rows: IntArray
-    digits: IntArray
+    rows: IntArray  # the example of each
+    digits: IntArray  # in base 2**32, in units of ``2**-scale``; shape (entries, sums, digits)
     scale: int = 0
 
 
@@ -46,10 +43,7 @@ _FEW = 256  # examples and true labels, up to which plain loops are quicker than
 def sums_of(
     records: Records, options: RankingOptions, inverse_of: Callable[[int], float], weights: FloatArray | None = None
 ) -> ExactSums[Key]:
-    """What examples add to the tables of options or, with weights, to all.
-
-    ``inverse_of`` gives the inverse propensity of a column.
-    """
+    """What examples add to the tables of options or, with weights, to all; ``inverse_of`` takes a column."""
     if weights is not None:
         main = [Entries(table, *entries) for table, entries in enumerate(entries_of(records))]
         return _summed([*main, *_optional_parts(records, options, inverse_of)], weights)

@@ -46,22 +46,12 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankingContent(Content):
-    """What a state of rankings holds; see `Content`.
-
-    Attributes
-    ----------
-    mentions
-        In how many examples each label is mentioned; 0 for declared ones.
-    tables
-        As many as `NAMES`, each in lexicographic order. Columns in keys are positions in ``labels``.
-    gain_scale
-        Sums of gains are in units of ``2**-gain_scale``, as large as they can be.
-    """
+    """What a state of rankings holds; see `Content`."""
 
     options: RankingOptions
-    mentions: IntArray
-    tables: tuple[Table, ...]
-    gain_scale: int
+    mentions: IntArray  # in how many examples each label is mentioned; 0 for declared ones
+    tables: tuple[Table, ...]  # those of `NAMES`, in lexicographic order; columns in keys are positions in ``labels``
+    gain_scale: int  # of sums of gains, in units of ``2**-gain_scale``, as large as they can be
 
 
 class Rankings(State[Key]):

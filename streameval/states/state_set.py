@@ -29,10 +29,7 @@ _AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted i
 
 
 class StateSet:
-    """The states of one object by name, over one `LabelIndex`; first the decisions, which mention every label.
-
-    A label that is registered for a change that is refused is a column that no example mentions: it is in no reading.
-    """
+    """The states of one object by name, over one `LabelIndex`; first the decisions, which mention every label."""
 
     __slots__ = ("decisions", "labels", "root", "states")
     decisions: Decisions

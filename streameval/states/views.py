@@ -26,11 +26,9 @@ FEW = 64
 T = TypeVar("T")
 
 
+# That of `functools` holds a lock in Python 3.11, one for all objects, in which the child of a fork can be caught.
 class cached_property(Generic[T]):  # noqa: N801  # as that of functools
-    """A property that is computed when it is first asked for; two threads may both compute it.
-
-    That of `functools` holds a lock in Python 3.11, one for all objects, in which the child of a fork can be caught.
-    """
+    """A property that is computed when it is first asked for; two threads may both compute it."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute, self.__doc__ = compute, compute.__doc__
@@ -85,14 +83,12 @@ S = TypeVar("S", bound=State[Any])
 
 
 class View(Generic[S]):
-    """What metrics read of a state, which must not change meanwhile, in units of ``unit`` examples.
-
-    ``columns`` are those of all labels there are, where more are known than the state mentions.
-    """
+    """What metrics read of a state, which must not change meanwhile, in units of ``unit`` examples."""
 
     def __init__(self, state: S, columns: IntArray | None = None) -> None:
         self._state = state
         self.scale = state.canonical_scale()
+        # Those of all labels there are, where more are known than the state mentions.
         self.columns = state.columns() if columns is None else columns
 
     @cached_property

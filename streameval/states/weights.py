@@ -90,10 +90,7 @@ def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> 
 
 
 class SumCells(Generic[K]):
-    """Exact sums that change when the root of their state commits.
-
-    ``cell`` is empty until some are stored. Nobody else changes what is in it.
-    """
+    """Exact sums that change when the root of their state commits; the cell is empty until some are stored."""
 
     __slots__ = ("cell",)
 

@@ -149,17 +149,14 @@ def _taken(rows: Any, places: list[int]) -> Any:
 
 
 def _merged(rows: Any, truths: Any, columns: Joined, places: Sequence[Callable[[], str]]) -> tuple[Any, list[str]]:
-    """Rows with the columns of their truths, and which of these have their names from there.
-
-    They are a table if both are, for it would make one type of all mappings.
-    """
+    """Rows with the columns of their truths, as a table if both are, and which of these have their names from there."""
     names, have = (list(part[0] if isinstance(part, list) else part.column_names) for part in (truths, rows))
     named = [(name, role) for name, role in columns.sides[1].roles if role in ("actual", "mask")]
     roles = {old: role for name, role in named for old in columns.sides[1].wide(role, names) or [name]}
     renamed = {old: old + SUFFIX for old in roles}
     own = [name for name in (*columns.by, columns.weight or "") if name in names and name not in have]
     renamed |= {name: name for name in own}
-    if isinstance(rows, list) or isinstance(truths, list):
+    if isinstance(rows, list) or isinstance(truths, list):  # mappings, of which a table would make one type
         lists = [part if isinstance(part, list) else rows_of(part) for part in (rows, truths)]
         values = {
             new: column_of(lists[1], old, roles.get(old, "truth"), lambda row: places[row]())

@@ -67,11 +67,7 @@ def is_table(item: Any) -> bool:
 
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
-    """The arguments of ``update_many`` that say what rows hold.
-
-    Labels may be in sets, lists, tuples, ``{label: bool}``, or 0/1 arrays; scores in ``{label: number}``, pairs, or
-    lists of numbers in the order of the declared labels.
-    """
+    """The arguments of ``update_many`` that say what rows hold."""
     sides = {"actual": "y_true", "predicted": "y_pred", "mask": "mask", "scores": "scores"}
     arguments = {
         argument: _lists(rows, getattr(columns, role), role, columns)

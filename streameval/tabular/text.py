@@ -123,10 +123,7 @@ def with_keys(rows: Any, keys: Keys) -> Any:
 def _lines(
     stream: Any, name: str, complete: Callable[[bytes], bool] = lambda _: True
 ) -> Iterator[tuple[int, bytes, int]]:
-    """The number of the first line, the lines, and how many bytes were read for them.
-
-    ``complete`` says whether lines may be cut after these, which a quoted line break in CSV forbids.
-    """
+    """The number of the first line, the lines, and how many bytes were read; cut only where they are ``complete``."""
     parts: list[bytes] = []
     waiting, line = 0, 1
     read = stream.read if isinstance(stream, gzip.GzipFile) else stream.read1  # of gzip a few bytes at a time

@@ -31,10 +31,7 @@ T = TypeVar("T")
 
 
 class Blocks:
-    """Integers that are packed block by block, before it is known in what form.
-
-    Those of two 64-bit words, low word first, are written without the low bits that are zero in all of them.
-    """
+    """Integers packed block by block, before it is known in what form; of two words without low bits that none has."""
 
     def __init__(self, least: int = 0, words: int = 1) -> None:
         self._least, self._words, self._union, self.size = least, words, 0, 0

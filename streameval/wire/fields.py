@@ -86,10 +86,7 @@ def _bytes_of_few_labels(labels: tuple[Label, ...]) -> bytes:
 
 
 class Sink(list["bytes | Iterator[bytes]"]):
-    """The parts of bytes, written from front to back: each method writes what that of `Source` with its name reads.
-
-    What is large is a part that is made piece by piece, once it is needed.
-    """
+    """The parts of bytes, from front to back, as `Source` reads them; large ones are made piece by piece."""
 
     def pieces(self) -> Iterable[bytes]:
         """All bytes; once, for the parts are used up."""

@@ -231,10 +231,7 @@ def hold(file: int) -> bool | None:
 
 
 def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> bytes:
-    """The bytes of a file that this package wrote.
-
-    `FormatError` if it is not a regular file, begins differently or has more bytes; then only its start is read.
-    """
+    """The bytes of a file that this package wrote; of any other or larger one it reads the start, for `FormatError`."""
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     path = path_text(path)
     with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:

@@ -79,11 +79,8 @@ def fraction_axis(title: str, values: Sequence[float]) -> Axis:
 
 
 def log_axis(title: str, low: float, high: float) -> Axis:
-    """A logarithmic axis from a little below the least to a little above the greatest of some positive values.
-
-    A linear one where they are of one order, as there a logarithmic one has hardly any round numbers.
-    """
-    if 4 <= high - low < 1.5 * low < 1e12:
+    """A logarithmic axis from a little below the least to a little above the greatest of some positive values."""
+    if 4 <= high - low < 1.5 * low < 1e12:  # of one order, where a logarithmic one has hardly any round numbers
         return nice_axis(title, low / 1.1, high * 1.1, tight=True)
     low, high = max(low / 1.6, math.ulp(0.0)), min(high * 1.6, sys.float_info.max)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))

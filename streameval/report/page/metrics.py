@@ -67,10 +67,7 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
 
 
 def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, object]) -> dict[str, object]:
-    """What stands above the tables where the page is downloaded as JSON, as in that of the command.
-
-    Undefined values are null, and infinite ones too; under "undefined" is why.
-    """
+    """What stands above the tables in the page as JSON, as in that of the command: undefined values are null."""
     values = {name: numbers_of(part_of(report, items=report.single())) for name, report in runs}
     meta_of = {printable(name): printable(value) for name, value in meta.items()}
     head = {"schema": 1, "streameval": VERSION, "title": printable(title), "meta": meta_of}

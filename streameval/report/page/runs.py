@@ -174,10 +174,7 @@ def _ends(lines: Sequence[Line]) -> tuple[float, float]:
 
 
 def _pictures(lines: Sequence[Line]) -> list[list[Line]]:
-    """One picture for each metric, with a line for each evaluator or label.
-
-    Metrics of a single line stand together where their changes can be seen side by side.
-    """
+    """One picture for each metric; those of a single line stand together where changes can be seen side by side."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.metric, []).append(line)
@@ -202,10 +199,7 @@ def _comparable(lines: Sequence[Line]) -> bool:
 def _chart(
     lines: list[Line], names: Mapping[tuple[str, Label | None], str], examples: FloatArray, rows: IntArray
 ) -> str:
-    """Values along the stream.
-
-    Shaded are guaranteed bounds, and what lies between the points of a line, or between more lines than are drawn.
-    """
+    """Values along the stream; shaded are bounds, what lies between points, and more lines than can be drawn."""
     across, metrics = examples[rows], list(dict.fromkeys(line.metric for line in lines))
     title, (least, most) = ", ".join(metrics), _ends(lines)
     up = nice_axis("", least, most)

@@ -27,16 +27,13 @@ _ALL = "all labels together"
 
 
 def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
-    """ROC, precision and recall, thresholds, calibration: of all labels together, of several runs in the same pictures.
-
-    Of a single run there are single labels behind, bands, bounds and the metrics.
-    """
+    """ROC, precision and recall, thresholds, calibration: of all labels together, of several runs in one picture."""
     single = len(runs) == 1
     lines: list[_Run] = [(_ALL if single else name, part, part.view("curves")) for name, part in runs[: len(TONES)]]
     if any(tables is None for _, _, tables in lines):
         return None
     intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()
-    if single:
+    if single:  # with single labels behind, bands, bounds and the metrics
         _, report, tables = lines[0]
         positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
         names = label_strings(tables.labels)
@@ -53,10 +50,7 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 
 
 def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
-    """The curves of all labels together, with the area under each; of a single run those of single labels behind.
-
-    Nothing where none is defined.
-    """
+    """The curves of all labels together, with the area under each, or nothing; of a single run with those of labels."""
     read: Callable[..., Any] = roc_curve if roc else precision_recall_curve
     area, metric = ("area", "roc_auc") if roc else ("average precision", "average_precision")
     chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
