@@ -35,7 +35,7 @@ cdef class Placing:
     cdef const double* bounds
     cdef Py_ssize_t by  # from the bound of a column to that of the next one
     cdef object thresholds  # whose numbers these are
-    # The labels of the last examples, by address, of which the bits of the last place are taken.
+    # The labels of the last examples, by address or number, of which the bits of the last place are taken.
     cdef Known* known
     cdef size_t last
     # For scores that are read: columns, and for each cell a score and two bytes.

@@ -10,7 +10,7 @@ from cpython.sequence cimport PySequence_Fast_GET_ITEM, PySequence_Fast_GET_SIZE
 from cpython.tuple cimport PyTuple_CheckExact
 from cpython.unicode cimport PyUnicode_CheckExact
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -41,6 +41,7 @@ cdef extern from "Python.h":
         Py_ssize_t mask
         setentry* table
     long PyLong_AsLong(object) except? -1
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     Py_ssize_t PyUnicode_GET_LENGTH(object)
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
@@ -346,9 +347,15 @@ cdef object one_list(cnp.npy_intp count):
 cdef void forget(Placing self) noexcept:
     cdef size_t at
     for at in range(self.last + 1 if self.known != NULL else 0):
-        Py_XDECREF(self.known[at].label)
+        drop(&self.known[at])
     free(self.known)
     self.known = NULL
+
+
+cdef inline void drop(Known* known) noexcept:
+    """Release what is remembered, unless it is a number."""
+    if not <size_t>known.label & 1:
+        Py_XDECREF(known.label)
 
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
@@ -387,22 +394,36 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
 
 
 cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* known) except -2:
-    """The same of a label that is not at its place: at the next one, as two may have the same, or in the dict."""
+    """The same of a label that is not at its place: at the next one, as two may have the same, or in the dict. Equal integers
+    may be many objects, which are remembered once, by their number, as odd addresses are not those of objects."""
     cdef Known* second = &self.known[known - self.known ^ 1]
+    cdef Known* numbered = NULL
     cdef PyObject* value
     cdef Py_ssize_t column
+    cdef long long number
+    cdef int overflow = 0
     if second.label == label and second.column < self.size:
         return second.column
-    if not (PyUnicode_CheckExact(<object>label) or PyLong_CheckExact(<object>label)):
+    if PyLong_CheckExact(<object>label):
+        number = PyLong_AsLongLongAndOverflow(<object>label, &overflow)
+        if 0 <= number < INT32_MAX:
+            numbered = &self.known[<size_t>number & self.last]
+            number = 2 * number + 1
+            if <size_t>numbered.label == <size_t>number and numbered.column < self.size:
+                return numbered.column
+    elif not PyUnicode_CheckExact(<object>label):
         return -1
     value = PyDict_GetItemWithError(columns, <object>label)
     column = -1 if value == NULL else PyLong_AsLong(<object>value)
     if not 0 <= column < self.size:
         return -1
     Py_INCREF(<object>label)
-    Py_XDECREF(second.label)
+    drop(second)
     second[0] = known[0]
     known.label, known.column = label, column
+    if numbered != NULL:
+        drop(numbered)
+        numbered.label, numbered.column = <PyObject*><size_t>number, column
     return column
 
 

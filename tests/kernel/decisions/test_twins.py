@@ -417,6 +417,20 @@ def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any
 
 
 @needs_compiled
+def test_labels_that_the_kernel_remembers_are_released_with_it():
+    labels: list[Any] = [name(place) for place in range(1000, 21_000) for name in (int, str)]
+    columns = {label: column for column, label in enumerate(labels)}
+    again = [[*map(type(label), [label])] for label in labels]  # equal, but other objects
+    before = [sys.getrefcount(label) for label in labels]
+    counts = _compiled.Counts(Root(), 0)
+    for examples in (again, [[label] for label in labels], again):
+        assert counts.count_examples(columns, 0, examples, examples, None) == DONE
+    assert [sys.getrefcount(label) for label in labels] != before
+    del counts, examples
+    assert [sys.getrefcount(label) for label in labels] == before
+
+
+@needs_compiled
 @pytest.mark.parametrize(
     ("true", "pred"),
     [
