@@ -54,8 +54,8 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
     if argument.rows != "indicator" and set(map(type, chain.from_iterable(lists))) <= _LABELS:
         if argument.rows is None and not EITHER.isdisjoint(chain.from_iterable(lists)):
             for position, example in enumerate(examples, start):
-                if isinstance(example, list | tuple) and len(example) > 1 and EITHER.issuperset(example):
-                    note(example, [*example], argument, position)
+                if isinstance(example, list | tuple) and len(among := _either(example, example)) > 1:
+                    note(example, among, argument, position)
         return examples
     return [
         _read(example, argument, position) if isinstance(example, list | tuple) else example
@@ -123,9 +123,21 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
         values = [*example]
     if argument.rows == "indicator":
         return np.array([_INTEGERS.get(value, value) for value in values], object)
-    if argument.rows != "labels" and len(values) > 1 and EITHER.issuperset(values):
-        note(example, values, argument, position)
+    if argument.rows != "labels" and len(among := _either(values, example)) > 1:
+        note(example, among, argument, position)
     return example
+
+
+def _either(values: Sequence[Any], example: Any) -> list[Any]:
+    """Values of a list that may be indicators: all, or none of them; in a row with names some, as others may be ids."""
+    if EITHER.issuperset(values):
+        return [*values]
+    return [value for value in values if value in EITHER] if _fields_of(example) else []
+
+
+def _fields_of(row: Any) -> str | None:
+    """What makes a mapping of a row with names, as data frames and databases give it."""
+    return next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(row, method)), None)
 
 
 def _row(values: list[Any], kinds: set[type], argument: Argument, position: int) -> Any:
@@ -211,9 +223,9 @@ def check_pairs(arguments: Sequence[Argument], stop: int) -> None:
 
 
 def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
-    labels = sorted({*map(python_value, example)}, key=int)
+    labels = sorted({*_either([*map(python_value, example)], example)}, key=int)
     named = f"label{'s' * (len(labels) > 1)} {' and '.join(map(quoted, labels))}"
-    fields = next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(example, method)), None)
+    fields = _fields_of(example)
     lists = argument.lists.format("rows" if argument.many else "row")
     array = f"np.asarray({lists}{', int' * (str in map(type, labels) or lists[0] == '[')})"
     either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"

@@ -176,6 +176,16 @@ def test_the_message_says_where_and_both_ways_out_are_open():
     assert counted(pa.array(true), pd.Series(guess), rows="indicator") == se_with_rows(rows_read, "indicator")
 
 
+@pytest.mark.parametrize("row", [named(["doc", 1, 0, 1]), named([1000, 0, 0]), named(["doc", "0", "1", "0"])], ids=str)
+def test_a_row_with_names_is_refused_also_where_one_of_them_is_an_id(row: Any):
+    for true, pred in ((row, {3}), ({3}, row)):
+        for call in (se.Evaluator().update, lambda *sides: se.Evaluator().update_many(*([side] for side in sides))):
+            with pytest.raises(se.InputError, match=r"Row\(.* labels? '?0.* give row\._asdict\(\) or"):
+                call(true, pred)
+    counted([named(["a", 3, 1]), named(["a", "a"]), tuple(row)], [{3}] * 3)  # labels, in a tuple of any kind
+    counted([row], [{3}], rows="labels")
+
+
 def se_with_rows(data: bytes, rows: Any) -> bytes:
     """The bytes of an evaluator with the same counts and another option."""
     ev = se.Evaluator(rows=rows)
