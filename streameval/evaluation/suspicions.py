@@ -109,7 +109,14 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     samples = ("y_true", true, pred.width), ("y_pred", pred, true.width * config.has_decisions)
     for name, sample, width in samples if config.labels is None and config.rows is None else ():
         fixed = len(sample.lengths) == 1 < max(sample.lengths)
-        if fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
+        if sample.width == 0 and width == 1 and {*names} == {0, 1}:
+            labels = f"{wording(*SIDES[name])} has labels 0 and 1, and the other side one column, which is label 0"
+            yield "column", f"{labels}; where 1 means true, give one column on both sides"
+        if sample.mixed == sample.examples >= FEW:
+            rows = f"every list in {wording(*SIDES[name])} has strings and integers, as rows with an id or a count do"
+            yield "mixed", f"{rows}; write lists of labels alone, or give {option('rows', 'labels')}"
+            explained = True
+        elif fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
             rows = f"lists in {wording(*SIDES[name])} have one length and repeat labels"
             write = wording("give [f'{i}={c}' for i, c in enumerate(row)]", "write labels such as '0=3'")
             ways = f"{write}, for labels {wording('sets or ', '')}{option('rows', 'labels')}"

@@ -40,7 +40,7 @@ class Sample:
         self.examples = self.numbers = 0
         self.low, self.high = math.inf, -math.inf  # the least and the greatest number
         self.lengths: set[int] = set()  # of lists of labels, 0 of anything else
-        self.repeats = 0  # lists in which a label is repeated
+        self.repeats = self.mixed = 0  # lists in which a label is repeated; those of strings and integers
         self.binary = self.permuted = True  # whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ...
 
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, length: int = 0) -> None:
@@ -79,9 +79,13 @@ class Sample:
         kind = type(example)
         if kind is dict:
             self.add(example, example.values())
-        elif kind in (set, frozenset, list, tuple):
-            self.add(example, length=len(example) if kind in (list, tuple) else 0)
-            self.repeats += kind in (list, tuple) and len({*keys_of([*map(python_value, example)])}) < len(example)
+        elif isinstance(example, list | tuple):
+            self.add(example, length=len(example))
+            plain = [*map(python_value, example)]
+            self.repeats += len({*keys_of(plain)}) < len(plain)
+            self.mixed += {str, int}.issubset(map(type, plain))
+        elif kind in (set, frozenset):
+            self.add(example)
         elif kind is np.ndarray and example.ndim == 1:
             self.width = len(example)
             self.add((), example.tolist())
@@ -93,6 +97,7 @@ class Sample:
         result = copy(self)
         result.examples, result.numbers = self.examples + other.examples, self.numbers + other.numbers
         result.lengths, result.repeats = self.lengths | other.lengths, self.repeats + other.repeats
+        result.mixed = self.mixed + other.mixed
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)
         result.labels, result.ignored = self.labels | other.labels, self.ignored | other.ignored
         result.first, result.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
