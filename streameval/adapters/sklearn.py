@@ -140,8 +140,8 @@ def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> obje
         way = "name metrics of binary predictions" if len(methods) > 1 else "leave the threshold out"
         raise InputError(f"{missing}; {way}, or choose another response_method that fits")
     response: Any = getattr(estimator, method)(X)
-    if not isinstance(response, list):
-        return response
+    if not isinstance(response, list):  # skorch stacks the probabilities of no and of yes
+        return response[:, 1] if np.ndim(response) == 3 and response.shape[1] == 2 else response
     classes: Any = getattr(estimator, "classes_", [(0, 1)] * len(response))
     return np.column_stack([_of_true(part, known) for part, known in zip(response, classes, strict=True)])
 

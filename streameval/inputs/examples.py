@@ -112,7 +112,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
     if scored:
         forms = "a mapping label -> score, a ranked list of labels or a row of scores"
         forms = wording(forms, "an object label: number, or a list of numbers")
-    advice = conversion(example, place) or f"; give list({place})" * (
+    advice = conversion(example, place) or f"; give {'dict' if hasattr(example, 'keys') else 'list'}({place})" * (
         isinstance(example, Iterable) and not isinstance(example, _STRINGS)
     )
     if isinstance(example, int | float) and position is not None:

@@ -67,9 +67,10 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
         advice += f", for one class per example [[c] for c in {name}]" * (name != "mask")
     elif array.ndim == 3:
         advice = f"give {name}.reshape(-1, {array.shape[1] if array.shape[2] == 1 else array.shape[2]})"
-        if name == "y_pred" and array.shape[2] == 2:  # as models predict for each label
-            pairs = f"for pairs of no and yes give {name}[..., 1]"
-            advice = f"{advice}; {pairs}" if array.shape[1] == 1 else pairs
+        if name == "y_pred" and 2 in array.shape[1:]:  # as models predict for each label
+            pair = "..., 1], with .T where labels come first" if array.shape[2] == 2 else ":, 1]"
+            pairs = f"for pairs of no and yes give {name}[{pair}"
+            advice = pairs if array.shape[2] == 2 < array.shape[1] else f"{advice}; {pairs}"
     shape = f"{name} has shape {array.shape} and type {array.dtype}"
     return InputError(f"{shape}; a batch is a 2-D array, examples x labels: {advice}")
 

@@ -126,7 +126,9 @@ def binary(value: object, label: object, argument: Argument, mapped: bool = Fals
 
 PIPELINES: dict[Any, str] = {
     "label": "if each is a label with its score, wrap each in a list: [{{'label': {0}, 'score': ...}}]",
-    **dict.fromkeys(("labels", "sequence"), "for scores give dict(zip(each['labels'], each['scores'])) of each"),
+    **dict.fromkeys(
+        ("labels", "sequence"), "of each give its 'labels', or for scores dict(zip(each['labels'], each['scores']))"
+    ),
 }
 """What to write in place of what pipelines of Hugging Face predict, by a key of it."""
 
@@ -161,7 +163,7 @@ def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
             return wording(way, _UNQUOTED)
         return f": for labels {labels or 'give lists'}, and leave out columns that are no labels"
     if isinstance(value, list | tuple | AbstractSet):
-        return "" if argument.many else ": for many examples use update_many"
+        return f": for labels give the list alone{'' if argument.many else ', for many examples use update_many'}"
     number, listed = number_or_none(value), not mapped and not argument.width and (argument.many or indicators)
     y = "value" if mapped else "y"
     array = wording(f", with y = numpy.array([*{argument.name}], float)" * listed, "")
@@ -367,7 +369,7 @@ def no_scores(value: object) -> InputError:
 
 def conversion(value: object, name: str) -> str:
     """What to write where an object of another library is not read, but converts itself."""
-    methods = ("to_list", "df", "todense", "toArray", "toPandas", "compute", "collect")
+    methods = ("to_list", "df", "todense", "toArray", "toPandas", "compute", "collect", "model_dump")
     return next((f"; write {name}.{method}()" for method in methods if hasattr(value, method)), "")
 
 

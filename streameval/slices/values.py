@@ -56,6 +56,8 @@ def typed(value: object, name: str) -> Typed:
     wrong = f"where[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
     way = wording("None: convert it, for example with str()", "null: write it as a string")
     way = "None: decode it" if isinstance(value, bytes) else way
+    if isinstance(value, float) and value.is_integer():  # as columns of integers with gaps hold
+        way = wording("None: give int(value), or of a column .astype('Int64')", "null: write it as an integer")
     raise InputError(f"{wrong}; examples are sliced by strings, integers, booleans and {way}")
 
 

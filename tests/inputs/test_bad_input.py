@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -154,6 +155,21 @@ class Vector:
     def toArray(self) -> None: ...  # noqa: N802  # their name
 
 
+class Structured:
+    """As what language models give out is where its fields are declared, with pydantic."""
+
+    def __iter__(self) -> Iterator[tuple[str, bool]]:
+        yield "cat", True
+
+    def model_dump(self) -> None: ...
+
+
+def of_database() -> sqlite3.Row:
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    return connection.execute("select 1 as cat").fetchone()
+
+
 class Filled(sp.csr_array):
     """As sparse arrays of PyData are whose cells that are not stored are not 0."""
 
@@ -262,6 +278,8 @@ FORMS = [
     *sides("a class", words, pd.DataFrame, "DataFrame"),
     *sides("groups", words, pd.DataFrame({"cat": [1, 0]}).groupby("cat"), "DataFrameGroupBy"),
     *sides("a vector", words, Vector(), ".toArray()"),
+    *sides("a model of pydantic", words, Structured(), ".model_dump()"),
+    *sides("a row of a database", words, of_database(), "give dict("),
     *sides("a filled array", numbers, Filled([[1, 0, 1]]), "not stored are nan", "todense()", many=True),
     *sides("the best labels", numbers, se.TopK([[1], [0]]), "a TopK, which is for metrics of rankings", many=True),
     *sides("an array of records", words, np.ones(2, [("a", int), ("b", "S1")]), "b'1' for label 'b'", many=True),
@@ -288,13 +306,14 @@ def test_nothing_where_an_example_is_due_is_refused(bad: Bad):
 
 
 @with_each("side", ["y_true", "y_pred", "mask"])
-@with_each("shape", [(3, 1, 2), (3, 4, 2), (3, 4, 1), (3, 1, 1), (3, 1, 5)])
+@with_each("shape", [(3, 1, 2), (3, 4, 2), (3, 4, 1), (3, 1, 1), (3, 1, 5), (3, 2, 4)])
 def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shape: tuple[int, int, int]):
     arguments = {"y_true": [set()] * 3, "y_pred": [set()] * 3, "mask": [set()] * 3, side: np.zeros(shape)}
     with pytest.raises(se.InputError) as error:
         many_of(arguments)(numbers())
     are_pairs = side == "y_pred" and shape[2] == 2
-    assert (f"{side}[..., 1]" in str(error.value)) == are_pairs
+    assert (f"{side}[..., 1], with .T" in str(error.value)) == are_pairs
+    assert (f"{side}[:, 1]" in str(error.value)) == (side == "y_pred" and shape[1] == 2)
     assert (f"{side}.reshape(-1, " in str(error.value)) == (not are_pairs or shape[1] == 1)
     for metric in ("f1_micro", "roc_auc_macro"):
         with pytest.raises(

@@ -596,6 +596,7 @@ def test_only_empty_evaluators_and_metrics_can_be_sliced():
         (3, "one value for each example, not 3"),
         ([0.5, 0.5], r"where\['region'\] is 0.5, of type float"),
         (pa.array([0.5, 0.5]), "of type float"),
+        (pd.Series([1, None]), r"is 1.0, .* give int\(value\), or of a column .astype\('Int64'\)$"),
         (pa.array([["a"], ["b"]]), "holds list<"),
         (np.zeros((2, 1)), r"has shape \(2, 1\)"),
         (np.array(["2020-01-01"] * 2, "M8[D]"), "of type date"),

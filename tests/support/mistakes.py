@@ -272,4 +272,14 @@ MISTAKES = [
         'se.score([["a"]], [{"sequence": "x", "labels": ["a"], "scores": [0.9]}], threshold=0.5)',
         ("y_pred[0] is 'x' for label 'sequence'", "dict(zip(each['labels'], each['scores']))"),
     ),
+    Mistake(
+        "What a language model writes as JSON",
+        'se.score([["a"]], [{"labels": ["a"]}])',
+        ("y_pred[0] is ['a'] for label 'labels'", "of each give its 'labels'"),
+    ),
+    Mistake(
+        "A list of labels in a dictionary",
+        'se.Evaluator().update({"tags": ["a"]}, {"a"})',
+        ("y_true is ['a'] for label 'tags'", "for labels give the list alone"),
+    ),
 ]

@@ -101,6 +101,16 @@ def test_a_label_that_training_saw_in_one_way_only_has_that_probability(constant
     assert (want[2] > 0) == bool(constant)
 
 
+def test_stacked_probabilities_of_no_and_yes_are_read():
+    class Stacked:  # as nets of skorch predict that learn with BCEWithLogitsLoss
+        def predict_proba(self, data: np.ndarray) -> np.ndarray:
+            return np.stack([1 - data, data], axis=1)
+
+    scores = np.random.default_rng(0).random(Y.shape)
+    want = f1_score(Y, scores >= 0.4, average="macro")
+    assert scorer("f1_macro", threshold=0.4)(Stacked(), scores, Y) == pytest.approx(want, abs=1e-15)
+
+
 def test_a_search_ranks_by_several_metrics_of_one_prediction():
     many = scorer(["f1_macro", "hamming_loss"], threshold=0.4)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=many, refit="f1_macro", cv=3)
