@@ -118,6 +118,9 @@ def arrives(seconds: float) -> bool:
 def columns_of(source: Source) -> list[str]:
     """The names of its columns, without taking a row of a stream."""
     headers: list[list[str]] = []
+    if source.path != STDIN and not all(Path(file).is_file() for file in source.files):  # whose rows come only once
+        columns = "name the columns with --actual, and with --predicted or --scores"
+        raise UserError(f"{source.path} is a pipe or a device, and cannot be searched for columns; {columns}")
 
     class Header(Columns):
         def check_names(self, names: Iterable[Any]) -> list[str]:

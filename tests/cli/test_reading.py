@@ -29,6 +29,7 @@ from streameval.kernel.types import EITHER
 from streameval.tabular import text as reading
 from streameval.tabular.evaluate import Counting, count_rows
 from streameval.tabular.job import Job
+from tests.cli.test_run import refused
 from tests.support.effort import cases
 
 ROWS = [
@@ -111,6 +112,19 @@ def test_the_column_of_true_labels_is_found_on_standard_input_whatever_the_lengt
     assert (ran.code, ran.err) == (0, "true labels: column 'y_true'\n")
     ran = run("evaluate", "-", "-a", "y_true", "--predicted", "guess", "--save", "named", stdin=data)
     assert (ran.code, se.load("state").examples, se.load("state")) == (0, 3, se.load("named"))
+
+
+def test_no_row_of_a_pipe_is_lost_to_a_search_for_its_columns(run):
+    rows = jsonl([{"y_true": row["tags"], "guess": row["guess"]} for row in ROWS])
+    for words in (("-p", "guess"), ("-a", "y_true"), ("-a", "y_true", "-p", "guess", "--save", "state")):
+        reading, writing = os.pipe()  # as of the shell's <(gunzip rows.gz)
+        os.write(writing, rows)
+        os.close(writing)
+        ran = run("evaluate", f"/dev/fd/{reading}", *words)
+        os.close(reading)
+        if len(words) < 4:
+            refused(ran, f"/dev/fd/{reading} is a pipe or a device, and cannot be searched for columns; name the")
+    assert (ran.code, se.load("state")) == (0, library())
 
 
 @pytest.mark.parametrize("form", [
