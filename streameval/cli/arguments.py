@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from streameval.cli.outputs import Format
-from streameval.cli.reading import columns_of, sources_of
+from streameval.cli.reading import UserError, columns_of, sources_of
 from streameval.cli.settings import COLOR, DIGITS, QUIET, Color
 from streameval.errors import OPTIONS, StreamevalError
 from streameval.metrics.catalogue import catalogue
@@ -157,9 +158,16 @@ def column_names(ctx: Any, incomplete: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 
+def _file(text: str) -> Path:
+    if text.endswith(("/", os.sep)):  # which a path does not keep
+        raise UserError(f"{text} names a folder; name a file in it")
+    return Path(text)
+
+
 _CHECKED: dict[str, dict[str, Any]] = {
     "limit": {"min": 1}, "window": {"min": 1, "max": 2**31 - 1}, "top": {"min": 0},
     "digits": {"min": 0, "max": 17},
+    **{name: {"parser": _file} for name in ("output", "report", "save", "page", "thresholds_file")},
     "metrics": {"autocompletion": metric_names}, "words": {"autocompletion": metric_names},
 }  # fmt: skip
 

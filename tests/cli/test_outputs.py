@@ -117,6 +117,16 @@ def test_ours_is_what_begins_as_we_write_it(folder):
         check_outputs({"--save": path, "--report": None}, (), False)
 
 
+@pytest.mark.parametrize("args", [
+    ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("evaluate", "d.jsonl", *COLUMNS, "--report"),
+    ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"), ("report", "one", "-o"), ("metrics", "-o"),
+])  # fmt: skip
+def test_a_name_that_ends_as_a_folder_is_no_file(run, folder, args):
+    before = content()
+    refused(run(*args, "new/"), "new/ names a folder; name a file in it")
+    assert content() == before
+
+
 def test_devices_are_written_to(run, folder):
     command = ["evaluate", "d.jsonl", *COLUMNS, "--save", "/dev/null", "--report", "/dev/null"]
     assert run(*command).code == 0
