@@ -100,4 +100,5 @@ def decoding() -> Iterator[None]:
     except NewerFormatError:
         raise
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
-        raise FormatError(f"the bytes are damaged: {error}") from None
+        prefix = "" if "the bytes " in str(error) else "the bytes are damaged: "
+        raise FormatError(f"{prefix}{error}") from None
