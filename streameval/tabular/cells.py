@@ -40,6 +40,7 @@ _CALL = re.compile(
     re.DOTALL,
 )
 _OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
+_BARE = re.compile(r"(?!(?:none|null|nan|inf|infinity|true|false)$)[^\W\d][^,'\"\[\]{}()]*", re.IGNORECASE)
 _OPEN = re.compile(r"[\[{][^]})]+")  # without an end, as of cells that are cut off; a single bracket is a label
 _WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
@@ -130,7 +131,13 @@ def list_of(cell: str, sep: str) -> Any:
             return value
     except _NO_LITERAL:
         pass
-    raise InputError(f"the cell {quoted(cell)} is not a list as JSON, Python, numpy or Postgres write it")
+    # As Java, Spark and DuckDB write lists; commas may be in labels, unless they are said to separate them.
+    parts = [*map(str.strip, inside.split(","))]
+    are_bare = text[0] == "[" and not is_open and all(map(_BARE.fullmatch, parts))
+    if are_bare and sep == ",":
+        return parts
+    advice = f"; if commas separate its labels, give {option('sep', ',')}" * are_bare
+    raise InputError(f"the cell {quoted(cell)} is not a list as JSON, Python, numpy or Postgres write it{advice}")
 
 
 def _value(word: str, *, braces: bool) -> Any:

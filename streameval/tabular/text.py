@@ -296,6 +296,7 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ke
         runs = [] if table is not None else [*parser.runs(data, first)]
         count = sum(len(lines) for _, lines in runs) if table is None else len(table)
         parser.look_for_rows_in_cells(data, name, first, count)
+        parser.look_for_empty_rows(data, name, first)
         if table is not None:
             yield table, partial(parser.line, first, data), size
             continue
@@ -386,6 +387,18 @@ class _Csv:
                 warn(f"{name}:{line}: {some}; is a quotation mark missing?")
                 return
             line += part.count(b"\n")
+
+    def look_for_empty_rows(self, data: bytes, name: str, line: int) -> None:
+        """Warn once of a row without any value, as spreadsheets leave below a table, if not all columns are labels."""
+        row = self.delimiter.encode() * (self.width - 1)
+        labels = sum(role not in ("by", "weight") for _, role in self.columns.roles)
+        if self.warned or self.width <= labels or not (data.startswith(row) or b"\n" + row in data):
+            return
+        rest = re.escape(row) + rb"\r?(\n|\Z)"
+        empty = re.match(rest, data) or re.search(rb"\n" + rest, data)
+        if empty is not None and data.count(b'"', 0, empty.start()) % 2 == 0:
+            self.warned, line = True, line + data.count(b"\n", 0, empty.start() + 1)
+            warn(f"{name}:{line}: all cells of this row are empty, so it counts as one without labels; remove it")
 
     def line(self, first: int, data: bytes, row: int) -> int:
         return first + next(islice(self.records(data, self.delimiter), row + (first == 1), None))[0]

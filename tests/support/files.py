@@ -180,6 +180,8 @@ FILES = [
     File("CSV: lists as JSON", "a.csv", text(cells(rows(lambda row: json.dumps(names(row)))))),
     File("CSV: lists as numpy writes them", "a.csv", text(cells(rows(lambda row: str(np.array(names(row))))))),
     File("CSV: arrays of Postgres", "a.csv", text(cells(rows(lambda row: "{" + ",".join(names(row)) + "}")))),
+    File("CSV: lists without quotes, as of DuckDB, Java and Spark", "a.csv",
+         text(cells(rows(lambda row: f"[{', '.join(names(row))}]"))), "--sep ,"),
     File("CSV: lists of 0 and 1", "a.csv", text(cells(rows(lambda row: str(row.astype(int))))), refused=EITHER),
     File("CSV: 0 and 1 with | between", "a.csv", text(cells(rows(lambda row: "|".join(map(str, indicators(row)))))),
          refused=EITHER),

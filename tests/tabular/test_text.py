@@ -186,6 +186,22 @@ def test_quotes_around_labels_and_a_bracket_alone_are_read_as_they_stand():
     assert result.labels == ('"a"', '"b"', "[", "{")
 
 
+def test_lists_without_quotes_are_read_where_commas_separate_labels(tmp_path: Path):
+    cells = {"tags": ["[cat, New York]", "[dog]", "[]"], "guess": ["[cat]", "[dog, C++]", "[]"]}
+    table = pa.table(cells)  # as DuckDB, Java and Spark write them
+    lists = {"tags": [["cat", "New York"], ["dog"], []], "guess": [["cat"], ["dog", "C++"], []]}
+    pa.csv.write_csv(table, tmp_path / "a.csv")
+    assert evaluated(tmp_path / "a.csv", sep=",") == evaluated(table, sep=",") == evaluated(pa.table(lists))
+    with pytest.raises(
+        se.InputError, match=r"a.csv:2: the cell .* write it; if commas separate its labels, give sep=','"
+    ):
+        evaluated(tmp_path / "a.csv")
+    for cell in ("[3d]", "[cat, 7]", "[cat, null]", "[a, ]", "[a, [b]]", "[a, b", "[a, NaN]", "[a 'b']"):
+        pa.csv.write_csv(pa.table({"tags": [cell], "guess": ["[cat]"]}), tmp_path / "a.csv")
+        with pytest.raises(se.InputError, match=r"Postgres write it$"):
+            evaluated(tmp_path / "a.csv", sep=",")
+
+
 @pytest.mark.parametrize("form", WRITTEN)
 def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
     write, lists = WRITTEN[form]
@@ -503,6 +519,19 @@ def test_a_cell_of_csv_that_holds_rows_is_warned_of_once(inner: list[str], tmp_p
     row_like = len(inner) > 1 and inner[0].count(",") == 2
     expected = [f"a quoted cell holds {len(inner)} lines that look like rows"] * row_like
     assert [str(one.message).split(":3: ")[1].split(";")[0] for one in caught] == expected
+
+
+@pytest.mark.parametrize(("text", "line"), [
+    ("id;tags;guess\n1;cat;cat\n;;\n;;\n2;;\n", 3), ("id,tags,guess\r\n1,cat,\r\n,,\r\n", 3),
+    ("tags|guess|by\ncat|cat|eu\n||", 3), ('note,tags,guess\n"a\n,,\n",cat,cat\n', 0),
+    ("tags,guess\ncat,cat\n,\n", 0), ("id,tags,guess\n1,cat,cat\n2,,\n", 0), ("id,tags,guess\n1,cat,cat\n\n", 0),
+])  # fmt: skip
+def test_a_row_of_csv_without_any_value_is_warned_of_once(text: str, line: int, tmp_path: Path):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluated(written(tmp_path, "a.csv", text), by="by" if "by" in text else None)
+    expected = [f"{tmp_path / 'a.csv'}:{line}: all cells of this row are empty"] * bool(line)
+    assert [str(one.message).partition(", so")[0] for one in caught] == expected
 
 
 def test_marks_within_cells_of_csv_are_not_taken_for_ends_of_cells_that_hold_rows(tmp_path: Path):
