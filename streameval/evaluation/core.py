@@ -120,32 +120,36 @@ class Core:
         forms = [] if reader is None else reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
 
-    def prepare_plain(self, y_true: object, y_pred: object, weight: Weight, sign: int = 1) -> list[Part] | None:
+    def prepare_plain(
+        self, y_true: object, y_pred: object, weight: Weight, mask: object = None, sign: int = 1
+    ) -> list[Part] | None:
         """Prepare an example straight from what the user passed; None if it is of no common form."""
         labels, prepare = self.labels, self.table.prepare_plain
         if not self.fast_path:
             return None
-        prepared = prepare(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
+        prepared = prepare(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight, mask)
         if type(prepared) is int and prepared > OTHER:
             raise self.decisions.declined(prepared)
         return None if type(prepared) is int else prepared
 
-    def fast_count(self, y_true: object, y_pred: object, weight: Weight, sign: int, *, guarded: bool = False) -> int:
+    def fast_count(
+        self, y_true: object, y_pred: object, weight: Weight, mask: object, sign: int, *, guarded: bool = False
+    ) -> int:
         """Count one example straight from what the user passed; ``DONE`` if it is of a common form."""
         if not self.fast_path:
             return OTHER
         labels, count = self.labels, self.table.count_example
-        code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight)
+        code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight, mask)
         # Of torch only if no guard is held, as reading a tensor may run code of the user.
-        return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, weight, sign)
+        return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, weight, mask, sign)
 
-    def fast_count_tensors(self, y_true: object, y_pred: object, weight: Weight, sign: int) -> int:
+    def fast_count_tensors(self, y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> int:
         """The same of rows of torch."""
         labels, true, pred = self.labels, array_within(y_true), array_within(y_pred)
         if true is y_true and pred is y_pred:
             return OTHER
-        count = self.table.count_example
-        return count(labels.known, labels.fixed, true, pred, self.threshold, sign, weight)  # type: ignore[no-any-return]
+        count, masked = self.table.count_example, array_within(mask)
+        return count(labels.known, labels.fixed, true, pred, self.threshold, sign, weight, masked)  # type: ignore[no-any-return]
 
     def fast_count_many(self, y_true: object, y_pred: object, mask: object = None) -> bool:
         """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""

@@ -79,15 +79,11 @@ class Accumulator(Details, Mergeable):
             refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
         # The common case in as few steps as can be, since the counting takes less than a microsecond.
         core = self._core
-        if mask is None and core.fast_path:
-            labels = core.labels
-            if core.table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1, weight) == DONE:
-                return
-            if core.fast_count_tensors(y_true, y_pred, weight, 1) == DONE:
-                return
-        elif core.fast_path:
+        if core.fast_path:
             labels, table = core.labels, core.table
             if table.count_example(labels.known, labels.fixed, y_true, y_pred, core.threshold, 1, weight, mask) == DONE:
+                return
+            if core.fast_count_tensors(y_true, y_pred, weight, mask, 1) == DONE:
                 return
         make_read(self._change(y_true, y_pred, weight=weight, mask=mask))
 
@@ -106,7 +102,7 @@ class Accumulator(Details, Mergeable):
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.revert, mistaken, extra)  # type: ignore[unreachable]
         core = self._core
-        if mask is None and core.fast_count(y_true, y_pred, weight, -1) == DONE:
+        if core.fast_count(y_true, y_pred, weight, mask, -1) == DONE:
             count_unused_labels(self, 1)
         else:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, sign=-1))
@@ -136,8 +132,8 @@ class Accumulator(Details, Mergeable):
             set_next_look(self._guard, self._core, reading[2])
         return self._core.prepare(reading, sign)
 
-    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part] | None:
-        return self._core.prepare_plain(y_true, y_pred, weight)
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight, mask: object) -> list[Part] | None:
+        return self._core.prepare_plain(y_true, y_pred, weight, mask)
 
     @forgiving
     def update_many(
@@ -342,7 +338,7 @@ def try_prediction(counts: Accumulator, y_pred: object) -> None:
     """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
     counts._core.table.most = COUNT_MAX  # as nothing of it is to be noted
     with counts._guard:
-        if counts._prepare_plain(set(), y_pred, 1.0) is not None:
+        if counts._prepare_plain(set(), y_pred, 1.0, None) is not None:
             return
     known = len(counts._core.labels)
     with silent():

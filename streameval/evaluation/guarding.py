@@ -36,7 +36,7 @@ class Guarded:
     """Of the objects that it counts with."""
     _change: Callable[..., Change]
     """Read what ``update`` takes, which may run code of the user, as a change still to be made."""
-    _prepare_plain: Callable[[object, object, Weight], list[Part] | None]
+    _prepare_plain: Callable[[object, object, Weight, object], list[Part] | None]
     """Prepare an example straight from what the user passed, if that runs no code of the user; the guard is held."""
 
     def _current(self) -> Any:

@@ -156,7 +156,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         `InputError` if ``no_prediction="error"`` and no prediction waits under this key, if ``t`` goes backwards, or if
         the evaluator refuses the truth.
         """
-        if mask is None and t is None and self._count_plain(key, y_true, weight):
+        if t is None and self._count_plain(key, y_true, weight, mask):
             return
         target, entry = self._targets[""], None
         while True:
@@ -174,7 +174,7 @@ class Pending(Holder, Generic[EvaluatorT]):
                 self._commit(now, change, gone=((key, entry),))
                 return
 
-    def _count_plain(self, key: Hashable, y_true: object, weight: Weight) -> bool:
+    def _count_plain(self, key: Hashable, y_true: object, weight: Weight, mask: object) -> bool:
         """Count an example that runs no code of the user, if it is one that waits, in as few steps."""
         evaluator: Any = self.evaluator
         if self._max_age is not None or isinstance(evaluator, Trace) or (entry := self._waiting_at(key, None)) is None:
@@ -184,7 +184,7 @@ class Pending(Holder, Generic[EvaluatorT]):
             self._carry_over()
             if self._waiting.get(key) is not entry:
                 return False
-            if (parts := evaluator._prepare_plain(y_true, y_pred, weight)) is None:
+            if (parts := evaluator._prepare_plain(y_true, y_pred, weight, mask)) is None:
                 return False
             status = (*self._cell.value[:4], ((key, entry),), ())
             commit.Root.commit([*parts, self._cell.prepare_store(status)])

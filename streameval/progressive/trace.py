@@ -118,7 +118,7 @@ class Trace(Holder):
         """
         if not (self._cell.value[0] + 1) % self._every:
             self._look()  # before anything is counted
-        if mask is not None or t is not None or not self._count_plain(y_true, y_pred, weight):
+        if t is not None or not self._count_plain(y_true, y_pred, weight, mask):
             make([self._change(y_true, y_pred, weight=weight, mask=mask, t=t)])
         if not self._cell.value[0] % self._every:
             self._write()
@@ -189,13 +189,13 @@ class Trace(Holder):
         for target in self._targets.values():
             look_at(target.evaluator)
 
-    def _count_plain(self, y_true: object, y_pred: object, weight: Weight) -> bool:
+    def _count_plain(self, y_true: object, y_pred: object, weight: Weight, mask: object) -> bool:
         """Count an example that runs no code of the user, if it is one and all evaluators can read it."""
         evaluators = self.evaluators.values()
         with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
             parts = self._prepare(None, ())
             for one in evaluators:
-                if (plain := one._prepare_plain(y_true, y_pred, weight)) is None:
+                if (plain := one._prepare_plain(y_true, y_pred, weight, mask)) is None:
                     parts.clear()  # what was prepared is released while the guards are held
                     return False
                 parts += plain

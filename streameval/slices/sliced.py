@@ -123,10 +123,8 @@ class Sliced(Mergeable, Generic[A]):
         ``where`` holds the value of each name that slices are by; other names may be in it too.
         """
         keys = self._keys(where)
-        plain = mask is None and not notes_of(self._guard).room
-        if plain and self._count_plain([(keys, y_true, y_pred, weight)]):
-            return
-        self._count(keys, y_true, y_pred, weight, mask, 1)
+        if notes_of(self._guard).room or not self._count_plain([(keys, y_true, y_pred, weight, mask)]):
+            self._count(keys, y_true, y_pred, weight, mask, 1)
 
     def revert(
         self, y_true: object, y_pred: object, *, where: Mapping[str, Value], weight: Weight = 1.0, mask: object = None
@@ -138,14 +136,14 @@ class Sliced(Mergeable, Generic[A]):
         """
         self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
-    def _count_plain(self, examples: Sequence[tuple[Sequence[Key], object, object, Weight]]) -> bool:
+    def _count_plain(self, examples: Sequence[tuple[Sequence[Key], object, object, Weight, object]]) -> bool:
         """Count examples, if reading them runs no code of the user and their slices are there."""
         parts, counting, most = list[Part](), set[int](), _FAR - len(examples)
         with self._guard:
-            for keys, y_true, y_pred, weight in examples:
+            for keys, y_true, y_pred, weight, mask in examples:
                 for group, key in zip(self._slices, keys, strict=True):
                     part = group.find(key)
-                    plain = None if part is None else core_of(part).prepare_plain(y_true, y_pred, weight)
+                    plain = None if part is None else core_of(part).prepare_plain(y_true, y_pred, weight, mask)
                     # Two examples of one slice are increments, unless sums are stored besides, as new values.
                     again = id(part) in counting and plain and (len(plain) > 1 or core_of(part).table.examples > most)
                     if plain is None or again:
@@ -220,7 +218,8 @@ class Sliced(Mergeable, Generic[A]):
                     look_if_due(self._guard, known)
                     set_next_look(self._guard, known)
             own = zip(*([keys[code] for code in codes.tolist()] for codes, keys in groupings), strict=True)
-            if self._count_plain([*zip(own, cast("Any", y_true), cast("Any", y_pred), repeat(1.0), strict=False)]):
+            rows: Any = y_true, y_pred
+            if self._count_plain([*zip(own, *rows, repeat(1.0), repeat(None), strict=False)]):
                 return
         groups = max(len(keys) for _, keys in groupings)
         core = core_of(like).scratch(self._guard)

@@ -67,7 +67,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
-        if mask is not None or self._count_fast(y_true, y_pred, weight, t) != DONE:
+        if self._count_fast(y_true, y_pred, weight, mask, t) != DONE:
             make_read(self._change(y_true, y_pred, weight=weight, mask=mask, t=t))
 
     def _change(
@@ -84,7 +84,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """Prepare what was read; the guard is held until the commit."""
 
     @abstractmethod
-    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, t: Time | None) -> int:
+    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, mask: object, t: Time | None) -> int:
         """Count an example of a common form in as few steps as can be; ``DONE`` if it is one."""
 
     @abstractmethod

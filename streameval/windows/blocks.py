@@ -137,12 +137,12 @@ class Blocks(Window[A]):
             return state
         return state._replace(blocks={index: block for index, block in state.blocks.items() if index >= oldest})
 
-    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, t: Time | None) -> int:
+    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, mask: object, t: Time | None) -> int:
         time = self._time(t)
         if self._fades:  # by the number of those before it, which the guard is held for
             try:
                 with self._guard:
-                    if (parts := self._prepare_plain(y_true, y_pred, weight, time)) is not None:
+                    if (parts := self._prepare_plain(y_true, y_pred, weight, mask, time)) is not None:
                         commit.Root.commit(parts)
                         return DONE
             except InputError:  # of the time: what is wrong with the example comes first
@@ -153,7 +153,9 @@ class Blocks(Window[A]):
             index = state.newest or 0
         else:
             state, index, _ = self._where(time)
-        return core_of(state.blocks[index]).fast_count(y_true, y_pred, weight, 1) if index in state.blocks else OTHER
+        if index not in state.blocks:
+            return OTHER
+        return core_of(state.blocks[index]).fast_count(y_true, y_pred, weight, mask, 1)
 
     def _where(self, time: Moment | None) -> tuple[WindowState[A], int, float]:
         """What is in the window, the block of an example that comes next, and how far into it that is."""
@@ -182,7 +184,7 @@ class Blocks(Window[A]):
         return state.blocks[index] if index in state.blocks else self._owned()
 
     def _prepare_plain(
-        self, y_true: object, y_pred: object, weight: Weight, time: Moment | None = None
+        self, y_true: object, y_pred: object, weight: Weight, mask: object, time: Moment | None = None
     ) -> list[Part] | None:
         if self.timed and time is None:
             return None
@@ -191,7 +193,7 @@ class Blocks(Window[A]):
         if index not in state.blocks or not is_plain:
             return None
         weight = self._weight_at(part, weight)  # type: ignore[arg-type]  # which is plain where it changes
-        parts = core_of(state.blocks[index]).prepare_plain(y_true, y_pred, weight)
+        parts = core_of(state.blocks[index]).prepare_plain(y_true, y_pred, weight, mask)
         return parts if parts is None or time is None else parts + self._prepare_latest(state, time)
 
     def _prepare_latest(self, state: WindowState[A], time: Moment | None) -> list[Part]:

@@ -68,21 +68,22 @@ class _Recent(Window[A]):
     def _recording(self, history: History) -> Recording:
         return history.recording(self._size, self._limit(history.latest))
 
-    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, t: Time | None) -> int:
+    def _count_fast(self, y_true: object, y_pred: object, weight: Weight, mask: object, t: Time | None) -> int:
         history, _, core = self._cell.value
         if not core.fast_path:
             return OTHER
         labels = core.labels
         if t is None:
             return history.tape.slide(  # type: ignore[no-any-return]  # a code
-                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, weight
+                history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, weight, mask
             )
         if (time := self._time(t)) is None or time[1] is not self._aware:
             return OTHER
         stamp, limit = time[0], self._clock.before(time[0])
         return history.tape.slide(  # type: ignore[no-any-return]
-            history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, weight, stamp, limit
-        )
+            history.counts, labels.known, labels.fixed, y_true, y_pred, core.threshold, self._size, weight, mask, stamp,
+            limit,
+        )  # fmt: skip
 
     def _counters(self) -> Iterable[A]:
         return self._now[1:2]
@@ -97,11 +98,11 @@ class _Recent(Window[A]):
         look_if_due(self._guard, core)
         return core
 
-    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight) -> list[Part] | None:
+    def _prepare_plain(self, y_true: object, y_pred: object, weight: Weight, mask: object) -> list[Part] | None:
         history, core = self._history()
         labels, parts = core.labels, OTHER
         if core.fast_path and not self.timed:
-            example = y_true, y_pred, core.threshold, self._size, weight
+            example = y_true, y_pred, core.threshold, self._size, weight, mask
             parts = history.tape.prepare_slide(history.counts, labels.known, labels.fixed, *example)
         return None if type(parts) is int else parts  # type: ignore[return-value]  # not a code
 

@@ -432,8 +432,8 @@ def test_a_batch_does_not_copy_the_block_that_it_is_counted_in(make: Callable[[]
 def test_blocks_that_were_rebuilt_without_labels_that_left_take_the_fast_path_again(window: Any):
     how: dict[str, Any] = {"t": 1} if window.timed else {}
     for _ in range(20):  # which are noted
-        assert window._count_fast({"a"}, {"a"}, 1.0, how.get("t")) != DONE
+        assert window._count_fast({"a"}, {"a"}, 1.0, None, how.get("t")) != DONE
         window.update({"a"}, {"a", "gone"}, **how)
     window._renew()
-    assert window._count_fast({"a"}, {"a"}, 1.0, how.get("t")) == DONE
+    assert window._count_fast({"a"}, {"a"}, 1.0, None, how.get("t")) == DONE
     assert window.examples == 21

@@ -176,6 +176,43 @@ def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared
         assert batches.labels[:600] == tuple(shuffled)
 
 
+class _Unplain(dict[str, bool]):
+    """A mapping that is read in Python."""
+
+
+@pytest.mark.parametrize("keep", [(), ("pairs",), ("rankings", "curves")])
+@pytest.mark.parametrize(
+    "holder",
+    [
+        lambda ev: ev, lambda ev: se.Rolling(ev, 9), lambda ev: se.TimeRolling(ev, 9.0), lambda ev: se.Fading(ev, 9),
+        lambda ev: se.Tumbling(ev, size=9), lambda ev: se.Sliced(ev, by="region"), lambda ev: se.Trace(ev, every=9),
+        se.Pending,
+    ],
+    ids=["evaluator", "rolling", "time", "fading", "tumbling", "sliced", "trace", "pending"],
+)  # fmt: skip
+def test_a_masked_example_counts_the_same_however_it_is_read(holder: Callable[[se.Evaluator], Any], keep: tuple[str]):
+    rng, names = random.Random(1), ["a", "b", "c", "d"]
+    scored = "curves" in keep
+    holders = [holder(se.Evaluator([], labels=names[:2], unknown="add", keep=keep)) for _ in range(2)]
+    for step in range(60):
+        y_true = {name for name in names if rng.random() < 0.4}
+        y_pred = {name: rng.random() if scored else rng.random() < 0.4 for name in names if rng.random() < 0.9}
+        mask = {name: rng.random() < 0.5 for name in names if rng.random() < 0.6} if step % 3 else None
+        weight = 1.0 if step < 30 else rng.choice([0.5, 1.0, 3.0])
+        for one, form in zip(holders, (dict, _Unplain), strict=True):
+            how: dict[str, Any] = {"weight": weight, "mask": None if mask is None else form(mask)}
+            how |= {"t": float(step)} if isinstance(one, se.TimeRolling) else {}
+            how |= {"where": {"region": step % 2}} if isinstance(one, se.Sliced) else {}
+            if isinstance(one, se.Pending):
+                one.predict(step, y_pred)
+                one.observe(step, y_true, **how)
+            else:
+                one.update(y_true, y_pred, **how)
+            if step % 4 == 1 and isinstance(one, se.Evaluator):
+                one.revert(y_true, y_pred, **how)
+        assert holders[0] == holders[1], step
+
+
 @pytest.mark.parametrize("scored", [False, True])
 def test_a_batch_of_rows_with_a_mask_slides_as_single_examples_do(scored: bool):
     rng = np.random.default_rng(4)
@@ -932,12 +969,12 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
             first = timed and not mine.examples
             lists, many = [[side] * 3 for side in said], np.full(3, now) if timed else None
             if first or mine.weighted:
-                assert mine.slide(counts, columns, 0, *said, None, size, 1.0, now, limit) == OTHER
+                assert mine.slide(counts, columns, 0, *said, None, size, 1.0, None, now, limit) == OTHER
                 assert mine.slide_many(counts, columns, 0, *lists, None, size, many, limit) == OTHER
             if step == "slide" and not (mine.weighted or retained_scores or first):
                 times = data.draw(st.sampled_from([1, 3]))
                 if times == 1:
-                    assert mine.slide(counts, columns, 0, *said, None, size, 1.0, now, limit) == DONE
+                    assert mine.slide(counts, columns, 0, *said, None, size, 1.0, None, now, limit) == DONE
                 else:
                     wrong = [(lists[0][1:], lists[1], many), ([said[0], said[0], {"?"}], lists[1], many)]
                     if timed:

@@ -277,12 +277,12 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         if len(counts) == 1:  # the common case, in a third of the time
             with self._sharing.guard:
                 core = core_of(counts[0])
-                done = self._is_complete(parts) and core.fast_count(y_true, y_pred, w, sign, guarded=True) == DONE
+                done = self._is_complete(parts) and core.fast_count(y_true, y_pred, w, None, sign, guarded=True) == DONE
         else:
             with commit.Guards([self._guard, *[one._guard for one in counts]]):
                 if not self._is_complete(parts):
                     return False
-                plain = [core_of(one).prepare_plain(y_true, y_pred, w, sign) for one in counts]
+                plain = [core_of(one).prepare_plain(y_true, y_pred, w, None, sign) for one in counts]
                 done = None not in plain
                 if done:
                     commit.Root.commit([*chain.from_iterable(filter(None, plain))])

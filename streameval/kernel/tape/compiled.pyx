@@ -39,7 +39,7 @@ cdef class Tape(Storing):
 
     def slide(
         self, Counts counts, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object threshold,
-        Py_ssize_t size, weight=1.0, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
+        Py_ssize_t size, weight=1.0, mask=None, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
         cdef double factor
         cdef int code = OTHER
@@ -47,12 +47,12 @@ cdef class Tape(Storing):
             return OTHER
         try:
             if factor != 1.0 or self.weighted or counts.weighted():
-                code = commit_all(
-                    self.prepare_slide(counts, columns, fixed, y_true, y_pred, threshold, size, weight, stamp, limit)
-                )
+                code = commit_all(self.prepare_slide(
+                    counts, columns, fixed, y_true, y_pred, threshold, size, weight, mask, stamp, limit
+                ))
             else:
                 size = self.late(size - 1, limit)
-                code = self.slide_rows(counts, columns, fixed, y_true, y_pred, threshold, 1, &stamp, size)
+                code = self.slide_rows(counts, columns, fixed, y_true, y_pred, threshold, mask, 1, &stamp, size)
             return code
         finally:
             counts.root.guard.stop(code == DONE)
@@ -81,7 +81,7 @@ cdef class Tape(Storing):
         self.held[SLOT].last += size
 
     cdef int slide_rows(
-        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int dimensions,
+        self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, mask, int dimensions,
         const int64_t* stamps, Py_ssize_t oldest,
     ) except -1:
         """The same of an example or, where tables of scores follow, of a few rows, in all or in none; the guard is held."""
@@ -98,7 +98,7 @@ cdef class Tape(Storing):
                 oldest > FEW or not self.prepare_oldest(counts, columns, threshold, oldest, &row, part, &prepared, None)
             ):
                 return OTHER
-            slots = counts.read_example(columns, y_true, y_pred, threshold, 1, dimensions, &row, &binary, None)
+            slots = counts.read_example(columns, y_true, y_pred, threshold, 1, dimensions, &row, &binary, mask)
             if slots < 0 or row.mask != NULL or not counts.follow(&row, 1, False, part, &prepared):
                 return OTHER
             describe(&one, slots if row.rows == 1 else row.rows * row.width, 1.0, 0)
@@ -173,7 +173,7 @@ cdef class Tape(Storing):
 
     def prepare_slide(
         self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t size, weight=1.0,
-        int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
+        mask=None, int64_t stamp=INT64_MIN, int64_t limit=INT64_MIN,
     ):
         cdef Py_ssize_t oldest = self.late(size - 1, limit), slots, scored, at
         cdef Scored* data = NULL
@@ -198,7 +198,7 @@ cdef class Tape(Storing):
             counts, columns, threshold, oldest, &old, <se_part*>(leaving + 1), &leaving.prepared, added
         ):
             return OTHER
-        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &data, None)
+        counted = counts.prepare_placed(columns, fixed, y_true, y_pred, threshold, 1, &slots, &data, mask)
         if type(counted) is int:
             return counted
         row = &data.rows if counts.scores_follow else NULL
@@ -254,7 +254,7 @@ cdef class Tape(Storing):
             if counts.following:
                 examples = self.late(size - examples, limit)
                 code = self.slide_rows(
-                    counts, columns, fixed, y_true, y_pred, threshold, 2, <const int64_t*>data.items[STAMP], examples
+                    counts, columns, fixed, y_true, y_pred, threshold, None, 2, <const int64_t*>data.items[STAMP], examples
                 )
                 done = code == DONE
                 return code

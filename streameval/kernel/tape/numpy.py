@@ -85,8 +85,8 @@ class Tape:
         """Count one example of a common form and append it, then take back what is overdue.
 
         The arguments are ``counts, columns, fixed, y_true, y_pred, threshold``, as of `Counts.count_example`, then
-        ``size, weight, stamp, limit``. Tables that follow ``counts`` count it too. ``OTHER`` if the fast path does not
-        handle the form, or a timed tape has no example or a later one; always so in this twin, which gains nothing.
+        ``size, weight, mask, stamp, limit``. Tables that follow ``counts`` count it too. ``OTHER`` if the fast path
+        does not handle the form, or a timed tape has no example or a later one; always so here, as it gains nothing.
         """
         return OTHER
 
