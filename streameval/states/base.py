@@ -99,13 +99,9 @@ class State(ABC, Generic[K]):
         """What an example counts for, each key once, from the slots of its cells that are no true negatives."""
         raise NotImplementedError
 
-    def _prepare_example(self, example: Example, sign: int, _known: bool) -> Part | int | None:
-        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table; see `prepare`."""
-        if self.table is None or example.scored is None:
-            return None
-        one = type(self.table)(commit.Root(), len(self.labels))
-        one.count(*self._read(example.scored))
-        return self.table.prepare_merge(one, None, sign)
+    def _prepare_example(self, _example: Example, _sign: int, _known: bool) -> Part | int | None:
+        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table, if there is one."""
+        return None
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
         """What a table of scores takes of a batch, of rows or of lists."""
@@ -177,16 +173,10 @@ class State(ABC, Generic[K]):
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
         """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
-        weighs = self.weights.cell.value is not None or any(example.weight != 1.0 for example, _ in changes)
-        # Where scores are read, only unweighted examples that are to be added have no state of their own.
-        if self.reads == "scores" and (
-            weighs
-            or self.extra is not None
-            or len(self.labels) > _FEW
-            or not (known or all(by > 0 for _, by in changes))
-        ):
+        if self.reads == "scores":
             return self.prepare_merges([(*self._of(example.scored), sign) for example, sign in changes], known=known)
         self._reserve()
+        weighs = self.weights.cell.value is not None or any(example.weight != 1.0 for example, _ in changes)
         # First, as to read a table may take back the room that was made in it for what comes.
         parts = self._prepare_weights(self._added, changes, known=known) if weighs else []
         for example, sign in changes:
