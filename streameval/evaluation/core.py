@@ -25,13 +25,12 @@ from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.config import Config, Null, Weight
 from streameval.schema.input_notes import InputNotes, notes_of
 from streameval.schema.labels import LabelIndex
-from streameval.states.base import Part
+from streameval.states.base import FEW, Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 
 NUMBERS = (float, int)
 SEQUENCES = {list, tuple}
-FEW = 512  # labels, up to which it is quicker to take all of them over than to register anew those that occur
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new
 
 Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]

@@ -20,7 +20,7 @@ from streameval.schema.labels import Label, LabelIndex
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, exact_weights, joined_sums, units_of
 
 COUNT_MAX = 2**63 - 1
-_FEW = 512  # labels, up to which a state of all is made sooner than one of those that an example mentions
+FEW = 512  # labels, up to which all of them are taken over sooner than those that some examples mention
 
 K = TypeVar("K", bound=Hashable)
 
@@ -201,7 +201,7 @@ class State(ABC, Generic[K]):
         """A state of these examples, and where its columns stand here: of many labels it has those they mention."""
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         labels, columns = self.labels, None
-        if len(labels) > _FEW:
+        if len(labels) > FEW:
             columns = np.unique(columns_in(batch))
             names, fixed = [labels.labels[at] for at in columns.tolist()], int(columns.searchsorted(labels.fixed))
             labels, batch = LabelIndex(names, fixed), moved(batch, columns.searchsorted)

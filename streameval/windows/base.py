@@ -13,7 +13,7 @@ from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A
 from streameval.evaluation.details import Details
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import Change, answers, forget_gone, make_read, reads
+from streameval.evaluation.guarding import Change, answers, changes, forget, forget_gone, make_read, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
@@ -39,16 +39,25 @@ M = TypeVar("M", bound=Metric)
 class Window(Details, Mergeable, ABC, Generic[A]):
     """An evaluator or a metric that speaks of the recent past. Not used directly."""
 
-    __slots__ = ("_clock", "_guard", "_template")
+    __slots__ = ("_cell", "_clock", "_guard", "_template")
     _span_name: ClassVar[str]
     _in_time: ClassVar[str]  # what to do instead where examples have times
     _template: A
     _clock: Clock
+    _cell: commit.Cell  # of what changes
 
     def _begin(self, evaluator: A, clock: Clock) -> None:
         self._clock, self._guard = clock, commit.Guard()
         self._template = template_of(evaluator, type(self).__name__)
-        self.reset()
+        self._cell = commit.Root().cell(self._empty())
+
+    @abstractmethod
+    def _empty(self) -> Any:
+        """What the cell holds where there is no example."""
+
+    @abstractmethod
+    def _become(self, value: Any) -> None:
+        """Let the cell hold something else, in which nothing of the rest is counted."""
 
     @property
     def timed(self) -> bool:
@@ -192,9 +201,11 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """An independent evaluator or metric with the content of the window: to merge, save or report."""
         return self._current().copy()
 
-    @abstractmethod
+    @changes
     def reset(self) -> None:
         """Forget every example, and the time."""
+        self._become(self._empty())
+        forget(self._guard)
 
     @abstractmethod
     def merge(self, other: Self) -> None:

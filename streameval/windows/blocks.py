@@ -13,7 +13,7 @@ from streameval.errors import InputError, MergeError, RevertError
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
-from streameval.evaluation.guarding import changes, combines, forget, reads
+from streameval.evaluation.guarding import changes, combines, reads
 from streameval.inputs.columns import Reader
 from streameval.kernel.backend import commit
 from streameval.kernel.types import DONE, OTHER, FloatArray
@@ -46,10 +46,9 @@ class Blocks(Window[A]):
     so two streams can be merged. Those of a number of examples cannot: the tenth of a shard is not that of the whole.
     """
 
-    __slots__ = ("_cell", "_history")
+    __slots__ = ("_history",)
     _fades: ClassVar[bool] = False
     _history: int
-    _cell: commit.Cell  # of a `WindowState`
 
     def _weight_at(self, part: float, weight: float) -> float:  # noqa: ARG002
         """What an example weighs in its block, into which it is so far."""
@@ -63,15 +62,8 @@ class Blocks(Window[A]):
         """The latest time, if it matters."""
         return max(latest, key) if self._fades and self.timed else ALWAYS
 
-    @changes
-    def reset(self) -> None:
-        """Forget every example, and the time."""
-        empty: WindowState[A] = WindowState(None if self.timed else 0, {})
-        if hasattr(self, "_cell"):
-            self._become(empty)
-        else:
-            self._cell = commit.Root().cell(empty)
-        forget(self._guard)
+    def _empty(self) -> WindowState[A]:
+        return WindowState(None if self.timed else 0, {})
 
     def _owned(self, states: StateSet | None = None, reader: Reader | None = None) -> A:
         """A block with what states have counted, or a new one, for what was read."""
@@ -315,8 +307,7 @@ class Blocks(Window[A]):
                 continue  # evicted when the two were merged
             if index not in blocks:
                 raise RevertError(f"cannot unmerge: window {index} has no examples in this object")
-            rest = blocks.pop(index).copy()
-            rest.unmerge(block)
+            rest = blocks.pop(index) - block
             if rest.examples:
                 blocks[index] = self._owned(core_of(rest).states)
         # Without a latest time only an example shows that the rest reaches as far.

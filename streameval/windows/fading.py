@@ -108,11 +108,11 @@ class Fading(Blocks[A]):
             return result
 
         def whole() -> StateSet:
-            sets = [core_of(self._once("_past", blocks, (past, now[0]), before)).states] if older else []
-            first, *rest = sets + [core_of(newest).states for _ in range(newest is not None)]
-            result = first.copy()
-            for states in rest:
-                result.merge(states)
+            parts = [self._once("_past", blocks, (past, now[0]), before)] if older else []
+            parts += [] if newest is None else [newest]
+            result = core_of(parts[0]).states.copy()
+            for part in parts[1:]:
+                result.merge(core_of(part).states)
             # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
             numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
             return result.scaled(numerator, denominator.bit_length() - 1)

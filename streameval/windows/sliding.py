@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
 from streameval.errors import InputError, MergeError, public
 from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
-from streameval.evaluation.guarding import changes, combines, forget, reads
+from streameval.evaluation.guarding import changes, combines, reads
 from streameval.evaluation.suspicions import look_if_due, set_next_look
 from streameval.inputs.values import array_within
 from streameval.kernel.backend import commit
@@ -26,6 +26,7 @@ from streameval.wire.envelope import ROLLING, TIME_ROLLING
 from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
 
+_Now: TypeAlias = tuple[History, A, Core]  # the examples, and what counts them
 _ALL = 2**62
 _EXAMPLES, _CELLS = 2**16, 2**20  # of which all may be on the tape at once
 
@@ -33,35 +34,38 @@ _EXAMPLES, _CELLS = 2**16, 2**20  # of which all may be on the tape at once
 class _Recent(Window[A]):
     """A window that stores its examples."""
 
-    __slots__ = ("_aware", "_cell", "_size")
-    _cell: commit.Cell  # of its examples, and of what counts them
+    __slots__ = ("_aware", "_size")
     _size: int
     _aware: bool | None  # whether times have a time zone; means nothing before the first time
 
     @property
-    def _now(self) -> tuple[History, A, Core]:
-        now: tuple[History, A, Core] = self._cell.value
+    def _now(self) -> _Now[A]:
+        now: _Now[A] = self._cell.value
         return now
 
     def _limit(self, latest: int) -> int:
         """The latest time that is over."""
         return self._clock.before(latest) if self.timed and latest != ALWAYS else ALWAYS
 
-    def _adopt(self, recording: Recording, clock: int = ALWAYS, forms: Iterable[Part] = ()) -> None:
-        history = History(recording, core_of(self._template).states, timed=self.timed, clock=clock)
+    def _counted(self, recording: Recording, clock: int = ALWAYS) -> _Now[A]:
+        return self._over(History(recording, core_of(self._template).states, timed=self.timed, clock=clock))
+
+    def _over(self, history: History) -> _Now[A]:
         inner = built_like(self._template, history.states, self._guard)
-        now, replaced = (history, inner, core_of(inner)), getattr(self, "_cell", None)
-        if replaced is None:
-            self._cell = commit.Root().cell(now)
-        else:
-            retired = replaced.value[0].states.root.prepare_retire()
-            commit.Root.commit([replaced.prepare_store(now), retired, *forms])
+        return history, inner, core_of(inner)
+
+    def _empty(self) -> _Now[A]:
+        return self._counted(Recording.empty(core_of(self._template).config.labels or ()))
+
+    def _become(self, value: _Now[A], forms: Iterable[Part] = ()) -> None:
+        retired = self._now[0].states.root.prepare_retire()
+        commit.Root.commit([self._cell.prepare_store(value), retired, *forms])
 
     def _history(self) -> tuple[History, Core]:
         """What is in the window, without labels that have left once they are most; the guard is held."""
         history, _, core = self._now
         if history.needs_compaction():
-            self._adopt(self._recording(history), history.clock.value)
+            self._become(self._counted(self._recording(history), history.clock.value))
             history, _, core = self._now
         return history, core
 
@@ -91,7 +95,7 @@ class _Recent(Window[A]):
     def _renew(self) -> None:
         history, _, core = self._now
         if len(core.labels) > core.labels.fixed:
-            self._adopt(self._recording(history), history.clock.value)
+            self._become(self._counted(self._recording(history), history.clock.value))
 
     def _counting(self, time: Moment | None) -> Core:  # noqa: ARG002
         core = self._now[2]
@@ -165,7 +169,8 @@ class _Recent(Window[A]):
         forms = gathered.reader.confirm()
         history, _ = self._history()
         if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # no old one stays
-            self._adopt(recent.recording(gathered.config.labels or (), stamps), history.clock.value, forms)
+            recording = recent.recording(gathered.config.labels or (), stamps)
+            self._become(self._counted(recording, history.clock.value), forms)
             return
         history.extend(gathered.states, recent, stamps, self._size, limit, *forms)
 
@@ -192,18 +197,11 @@ class _Recent(Window[A]):
     def _current(self) -> A:
         return self._now[1]
 
-    @changes
-    def reset(self) -> None:
-        """Forget every example, and the time."""
-        self._adopt(Recording.empty(core_of(self._template).config.labels or ()))
-        forget(self._guard)
-
     @reads
     def copy(self) -> Self:
         """An independent window with the same content."""
-        result, history = self._like(), self._now[0].copy()
-        inner = built_like(self._template, history.states, result._guard)
-        result._cell = commit.Root().cell((history, inner, core_of(inner)))
+        result = self._like()
+        result._cell = commit.Root().cell(result._over(self._now[0].copy()))
         return result
 
     def _put(self, sink: Sink) -> None:
@@ -272,7 +270,7 @@ class Rolling(_Recent[A]):
         self._clock, self._size, self._aware = Clock(whole(size, "size")), size, None
         recording = self._taken(source)
         require(recording.size <= size)
-        self._adopt(recording)
+        self._cell = commit.Root().cell(self._counted(recording))
 
 
 @public
@@ -360,7 +358,7 @@ class TimeRolling(_Recent[A]):
         every = map(stamps_of, recording.blocks())
         require(all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every))  # none before the first time
         require((self._aware is None) == (kind == 1 or latest == ALWAYS))
-        self._adopt(recording, latest)
+        self._cell = commit.Root().cell(self._counted(recording, latest))
 
 
 def _few_rows(side: Any) -> Sequence[Any] | None:
