@@ -17,14 +17,11 @@ COUNT_MAX = 2**63 - 1
 
 
 class Counted(NamedTuple, Generic[K]):
-    """All that is counted, or is added to it. Nothing in it is ever changed: a change is another value.
-
-    ``columns`` has numbers of each column; a key whose sums are all 0 is left out.
-    """
+    """All that is counted, or is added to it. Nothing in it is ever changed: a change is another value."""
 
     examples: int
-    columns: IntArray
-    sums: dict[K, tuple[int, ...]]
+    columns: IntArray  # numbers of each
+    sums: dict[K, tuple[int, ...]]  # of which none is all 0
 
     def plus(self, added: Counted[K], sign: int) -> Counted[K]:
         """What is counted once something else is added (sign 1) or taken back (sign -1)."""
@@ -94,10 +91,7 @@ class SumTable(Generic[K]):
         """Nothing to do: keys of which no example is left are dropped at once."""
 
     def prepare_merge(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
-        """Add the other's counts (sign 1), or take them back (sign -1): the exact inverse.
-
-        ``columns`` has the columns of this table (None: the same).
-        """
+        """Add the other's counts in these columns (None: the same); with sign -1, take them back: the exact inverse."""
         added = other._cell.value
         if columns is None:
             self.reserve(len(added.columns))

@@ -164,10 +164,7 @@ class Guard:
 
 
 class Guards:
-    """Several guards, held together: of objects that change, and of others that are read.
-
-    Whoever waits for one of them holds none, so that nobody waits for ever.
-    """
+    """Several guards, held together: of objects that change, and of others that are read."""
 
     __slots__ = ("_changed", "_guards")
 
@@ -185,7 +182,7 @@ class Guards:
                 if mine and guard not in self._changed:
                     guard._reads += 1
                 elif not guard.begin(frame):
-                    while held:
+                    while held:  # whoever waits for one holds none, so that nobody waits for ever
                         held.pop().leave(changed=False)
                     guard.enter(frame, changes=guard in self._changed)
                     self._guards.remove(guard)
@@ -227,10 +224,8 @@ class Root:
         self._versions = (guard, *self.values[1:]), (), []
 
     def prepare_retire(self) -> Part:
-        """Nothing is counted any more: with that the object replaces these states.
-
-        If that were two steps, an interruption between them would lose what another thread counts in them afterwards.
-        """
+        """Nothing is counted any more: with that the object replaces these states."""
+        # In two steps, an interruption between them would lose what another thread counts in them afterwards.
         return Cell(self, 0).prepare_store(RETIRED)
 
     @property
@@ -299,15 +294,12 @@ class Cell:
         return self.prepare(lambda _: new)
 
     def prepare_add(self, added: Sequence[tuple[Mapping[Any, int], int, int]]) -> Part | None:
-        """The ``sums`` of the value grow by amounts, in units of a scale like its own, times factors.
-
-        None if that scale is finer. New sums may be there before, as 0.
-        """
+        """The value's ``sums`` grow by amounts, in units of a scale, times factors; None if that scale is finer."""
         if any(scale > self.value.scale for _, scale, _ in added):
             return None
 
         def grown(value: Any) -> Any:
-            after = dict(value.sums)
+            after = dict(value.sums)  # in which new ones may be before, as 0
             for amounts, scale, times in added:
                 factor = times << value.scale - scale
                 after |= {key: after.get(key, 0) + factor * amount for key, amount in amounts.items()}

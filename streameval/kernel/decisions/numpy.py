@@ -89,10 +89,7 @@ class Counts(SumTable[RowKey]):
         return None
 
     def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False) -> Part | int:
-        """Prepare to count one example whose cells are already placed, or to take it back with sign -1.
-
-        ``known``: it was surely counted.
-        """
+        """Prepare to count one example whose cells are placed, or to take it back; ``known``: it was surely counted."""
         cells = np.zeros_like(self._cell.value.columns)
         cells.reshape(-1)[slots] = 1  # they are distinct
         example = Counted(1, cells, {key: (1,)})
@@ -105,10 +102,7 @@ class Counts(SumTable[RowKey]):
     def count_dense(
         self, columns: IntArray, fixed: int, true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None
     ) -> int:
-        """Count rows in which every column is mentioned; where ``mask`` is 1 the truth is masked.
-
-        Returns the union of all bytes: the counts are only good if it is at most 1.
-        """
+        """Count rows that mention every column; the union of all bytes, as counts are only good if it is at most 1."""
         seen = 0
         for side in (true, pred) if mask is None else (true, pred, mask):
             seen |= int(np.bitwise_or.reduce(side, axis=None))
@@ -147,10 +141,7 @@ class Counts(SumTable[RowKey]):
         named: Lists | None,
         everywhere: IntArray,
     ) -> None:
-        """Count examples passed as lists of columns: true, predicted, masked, otherwise mentioned. Repeats count once.
-
-        ``everywhere`` holds columns that every example mentions, without repeats.
-        """
+        """Count lists of columns: true, predicted, masked, else mentioned, for all examples; repeats count once."""
         cells = np.zeros_like(self._cell.value.columns)
         keys, _, _ = list_rows(examples, true, pred, mask, named, everywhere, cells)
         self._add(np.arange(len(cells)), fixed, cells, keys)

@@ -21,10 +21,7 @@ def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> 
 def dense_slots(
     true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, columns: IntArray, fixed: int = 2**31
 ) -> tuple[IntArray, IntArray]:
-    """The row and the slot of each cell of rows of 0 and 1, except true negatives of the first ``fixed`` columns.
-
-    Rows ascend, and columns within each of them.
-    """
+    """Row and slot, ascending, of each cell of rows of 0 and 1, but true negatives of the first ``fixed`` columns."""
     outcomes = outcomes_of(true, pred, mask)
     if (np.diff(columns) < 0).any():
         order = np.argsort(columns)
@@ -70,10 +67,7 @@ def list_rows(
     everywhere: IntArray,
     cells: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Count lists of columns into ``cells``, shape (columns, 5); see `Counts.count_lists`.
-
-    Returns the row keys, shape (examples, 4); then what `list_cells` does.
-    """
+    """Count lists into ``cells``, shape (columns, 5), as `Counts.count_lists`: the row keys, then as `list_cells`."""
     row, slots = list_cells(examples, true, pred, mask, named)
     counted = np.bincount(slots, minlength=cells.size).reshape(-1, 5)
     cells += counted

@@ -26,10 +26,7 @@ def pack_columns(table: IntArray, least: int) -> bytes:
 
 
 def unpack_columns(data: bytes, at: int, end: int, length: int, columns: int, least: int) -> tuple[IntArray, int]:
-    """What `pack_columns` wrote at a place, before the end: the table and the place behind it; or why there is none.
-
-    Memory is bounded by what is asked for, which the caller has to bound.
-    """
+    """What `pack_columns` wrote at a place, before the end: the table and the place behind it; or why there is none."""
     table = np.zeros((columns, length), np.int64)
     for column in table:
         if at >= end:
@@ -55,10 +52,7 @@ def unpack_columns(data: bytes, at: int, end: int, length: int, columns: int, le
 
 
 def unpack_words(raw: bytes, length: int, width: int, zeros: int) -> WordArray:
-    """Integers of at most 16 bytes, the lowest first, as two words each, low word first.
-
-    They are written without ``zeros`` low bits.
-    """
+    """Integers of at most 16 bytes, the lowest first, without ``zeros`` low bits, as two words, low word first."""
     out = np.zeros((length, 16), np.uint8)
     out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
     return rotated(out.view("<u8").astype(np.uint64), zeros)

@@ -84,10 +84,7 @@ class Pairs(SumTable[Pair]):
         return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(rows, kind="stable")]
 
     def at(self, spots: Any, place: IntArray | None) -> tuple[IntArray, IntArray]:
-        """The pairs of some spots, shape (spots, 5), and how many examples had each.
-
-        Columns stand at these places (None: their own).
-        """
+        """The pairs of spots, whose columns stand at these places (None: their own), and how many examples had each."""
         sums, places = self._cell.value.sums, None if place is None else place.tolist()
         keys = [pair if places is None else placed(pair, places) for pair in spots]
         return np.array(keys, np.int64).reshape(-1, 5), np.array([sums[pair][0] for pair in spots], np.int64)

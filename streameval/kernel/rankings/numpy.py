@@ -29,10 +29,7 @@ _Key: TypeAlias = tuple[int, ...]
 
 
 def _records(scored: Scored, width: int, place: IntArray | None) -> tuple[Records, IntArray]:
-    """Rank the labels of each example, and count the examples that mention each of ``width`` columns.
-
-    Where columns have a ``place``, the larger one of two labels with the same score ranks better.
-    """
+    """Rank the labels of each example, and count the examples that mention each of ``width`` columns."""
     columns, fixed, *_ = scored
     mentions = np.zeros(width, np.int64)
     rows, groups, labels = list[list[int]](), list[list[int]](), list[list[int]]()
@@ -40,7 +37,7 @@ def _records(scored: Scored, width: int, place: IntArray | None) -> tuple[Record
         mentions[[column for column in cells if column >= fixed]] += 1
         known = {column: cell for column, cell in cells.items() if cell is not None}
         better = [*reversed(known)]  # the first of two labels with the same score; rows are in the order of places
-        if place is not None and columns is None:
+        if place is not None and columns is None:  # then the later place ranks better
             better.sort(key=place.__getitem__, reverse=True)
         score_of = {column: score for column in better if (score := known[column][1]) is not None}
         ranking = sorted(score_of, key=lambda column: -score_of[column])
@@ -98,10 +95,7 @@ class RankCounts(SumTable[_Key]):
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def count(self, scored: Scored, place: IntArray | None, detailed: bool = False) -> Records | None:
-        """Count examples, and return what is known of each if ``detailed``.
-
-        Where columns have a ``place``, no two labels rank alike. Those of rows are in the order of their places.
-        """
+        """Count examples; what is known of each if ``detailed``. Rows are in the order of the places, if any."""
         records, mentions = _records(scored, len(self._cell.value.columns), place)
         self._cell.store(self._cell.value.plus(_counted(records, mentions), 1))
         return records if detailed else None

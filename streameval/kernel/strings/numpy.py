@@ -34,10 +34,7 @@ def are_strings(offsets: Places, data: UInt8Array) -> bool:
 
 
 def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | None:
-    """Where lists of strings begin and end, the code of each string, and the string of each code, likewise.
-
-    None if there is anything but lists, or arrays of objects with one dimension, of plain strings.
-    """
+    """Where lists of plain strings begin and end, each string's code, each code's string; None of anything else."""
     lists: list[list[Any]] = []
     for row in rows:
         plain = type(row) is list
