@@ -118,6 +118,29 @@ def random_rows(rng: np.random.Generator, rows: int, width: int) -> tuple:
 
 
 @needs_compiled
+@pytest.mark.parametrize("density", [0.05, 0.5])
+@pytest.mark.parametrize(
+    ("start", "stop", "kind"),
+    [
+        (0.25, 0.75, np.float64), (0.0, 1.0, np.float32), (-0.5, -0.25, np.float64), (0.9, 2.5, np.float64),
+        (0.25, 0.75, np.float16), (0.3, 0.301, np.float64), (-0.0001, 0.0001, np.float64),
+    ],
+)  # fmt: skip
+def test_twins_agree_about_areas_of_dense_bins(density: float, start: float, stop: float, kind: type):
+    rng = np.random.default_rng(11)
+    scores = rng.uniform(start, stop, (9000, 4)).astype(kind).astype(np.float64)
+    # Ends of windows and of what is flipped; more scores in one bin than are noted; all of a class in one bin.
+    spots = [-1.0, -0.5, -5e-324, 0.0, 5e-324, 0.25, 0.5, np.nextafter(1.0, 0), 1.0, np.nextafter(1.0, 2), 2.0]
+    scores[: 3 * len(spots)] = np.repeat(spots, 3)[:, None]
+    true = (rng.random(scores.shape) < density).astype(np.uint8)
+    scores[1000:2400, 1] = scores[1000, 1]
+    scores[true[:, 2] == 0, 2] = (start + stop) / 2
+    pair = bins_of_width(4)
+    assert [twin.table.count((np.arange(4), 0, true, scores, None, None)) for twin in pair] == [DONE, DONE]
+    assert same(pair, 4)
+
+
+@needs_compiled
 @pytest.mark.parametrize("seed", range(cases(30)))
 def test_twins_agree_about_any_history(seed: int):
     rng = np.random.default_rng([7, seed])
