@@ -126,6 +126,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             rows = f"lists in {wording(*SIDES[name])} are as long as rows have columns, and are read as labels"
             way = "for scores or indicators give np.asarray(rows), for labels sets or rows='labels'"
             yield "rows", f"{rows}; {wording(way, ROWS[1])}"
+    yield from () if explained or config.rows is not None else _of_keys(true, pred, tp + fn, tp + fp, examples)
     if config.unknown == "ignore":
         declared = {*keys_of(config.labels or ())}
         for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
@@ -135,6 +136,16 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
     if isinstance(config.threshold, float) and pred.numbers:
         negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
         yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
+
+
+def _of_keys(true: Sample, pred: Sample, true_counts: Any, pred_counts: Any, examples: int) -> _Warnings:
+    varies = examples >= FIRST and bool(((true_counts > 0) & (true_counts < examples)).any())
+    for name, sample, counts, enough in (("y_true", true, true_counts, True), ("y_pred", pred, pred_counts, varies)):
+        has_names = sample.examples >= FEW and not sample.width and -1 not in sample.lengths
+        if enough and has_names and len(counts) > 1 and (counts == examples).all():
+            every = f"every example has every label in {wording(*SIDES[name])}"
+            way = ", as set(mapping) and rankings of all labels do; give the mapping, or lists without false labels"
+            yield "keys", every + wording(way, "")
 
 
 def _of_masks(cells: Any, true: Sample, examples: int, declared: int) -> _Warnings:

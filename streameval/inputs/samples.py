@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from copy import copy, deepcopy
 from dataclasses import replace
 from itertools import islice
@@ -39,7 +39,7 @@ class Sample:
         self.ignored: dict[Key, Any] = {}
         self.examples = self.numbers = 0
         self.low, self.high = math.inf, -math.inf  # the least and the greatest number
-        self.lengths: set[int] = set()  # of lists of labels, 0 of anything else
+        self.lengths: set[int] = set()  # of lists of labels, -1 of mappings, 0 of anything else
         self.repeats = self.mixed = 0  # lists in which a label is repeated; those of strings and integers
         self.binary = self.permuted = True  # whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ...
 
@@ -78,13 +78,13 @@ class Sample:
         """Note an example of a common form, and of any other that there was one."""
         kind = type(example)
         if kind is dict:
-            self.add(example, example.values())
+            self.add(example, example.values(), length=-1)
         elif isinstance(example, list | tuple):
             self.add(example, length=len(example))
             plain = [*map(python_value, example)]
             self.repeats += len({*keys_of(plain)}) < len(plain)
             self.mixed += {str, int}.issubset(map(type, plain))
-        elif kind in (set, frozenset):
+        elif isinstance(example, AbstractSet):
             self.add(example)
         elif kind is np.ndarray and example.ndim == 1:
             self.width = len(example)

@@ -72,6 +72,7 @@ def row(low: float, high: float) -> Callable[[int], tuple[Any, Any]]:
     return lambda _: (DRAW.integers(0, 2, 4), DRAW.uniform(low, high, 4))
 
 
+KEYS = {"a": True, "b": False}
 AREA, RANKS = {"metrics": ["roc_auc_macro"]}, {"metrics": ["mrr"]}
 SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] = {
     "nothing shared": ({}, repeat(({"x", "y"}, {"p"}), ({"y"}, {"q"})), 101, "no label of y_true is in y_pred"),
@@ -90,7 +91,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),
     "empty string": ({}, repeat(([""], {"a"}), ({"a"}, {"a"})), 20, "the empty string is a label"),
     "characters": ({}, repeat((set("a,b"), {"b"}), ({"a"}, {"a"})), 20, "such as ',', as set(string) gives; give str"),
-    "characters of a list": ({}, repeat((set("['a', 'b']"), set("['b']"))), 20, "such as '[', as set(string) gives"),
+    "characters of a list": ({}, repeat((set("['a']"), set("['b']")), ({"c"}, {"c"})), 20, "such as '[', as set("),
     "one 0 or 1": ({}, repeat(([1], [0]), ([0], [0])), 20, "every list in y_true and y_pred has one member"),
     "ids beside labels": ({}, repeat(((7, "cat"), (7, "dog")), ((9, "dog"), (9, "dog"))), 20, "y_true has strings"),
     "labels with counts": ({}, repeat(({"cat"}, ["cat", 3]), ({"dog"}, ["dog", 8])), 20, "y_pred has strings"),
@@ -98,13 +99,17 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "no and yes of one column": (
         {"threshold": 0.5}, draw(lambda n: (np.array([n % 2]), {0: p, 1: 1 - p} if (p := DRAW.random()) else {})), 20,
         "y_pred has labels 0 and 1, and the other side one column"),
+    "keys of truths": ({}, draw(lambda n: (KEYS.keys(), {"a": True, "b": n % 3 > 0})), 20, "every label in y_true, as"),
+    "keys of predictions": ({}, draw(lambda n: ({"ab"[n % 2]}, {*KEYS})), 101, "every label in y_pred, as"),
+    "keys of predictions, declared": (
+        {"labels": ["a", "b"]}, draw(lambda n: ({"ab"[n % 2]}, [*KEYS])), 101, "every label in y_pred, as set"),
     "padded truths": ({}, repeat(([3, 7, -100], [3, 7]), ([7, -100, -100], [3])), 20, "have label -100 and another"),
     "padded predictions": ({}, repeat(([3], [3, -1]), ([7, 3], [7, 3])), 20, "leave out labels below 0"),
     "classes of columns": ({}, draw(lambda _: (DRAW.integers(2, 4, 4).tolist(), {2, 3})), 20, "a class for each"),
     "padded with 0": ({}, repeat(([3, 7, 0, 0], {3}), ([5, 0, 0, 0], {5})), 20, "as with padding, to be left out, or"),
     "scores that are integers": (
         {"threshold": 50}, draw(lambda _: (bits(), DRAW.choice(100, 4, replace=False).tolist())), 20, "are as long as"),
-    "classes predicted": ({}, draw(lambda _: ({"a", "b"}, [*DRAW.choice(["a", "b"], 3)])), 20, "lists in y_pred have"),
+    "classes predicted": ({}, draw(lambda n: ({*"ab"[n % 2 :]}, [*DRAW.choice(["a", "b"], 3)])), 20, "in y_pred have"),
     "strings of booleans": ({}, repeat((["True", "False"], ["False"] * 2)), 20, "give np.asarray(rows) == 'True', for"),
     "rows of yes and no": ({}, repeat((["n", "n"], ["Y", "n"]), (["Y"], ["Y"])), 20, "np.asarray(rows) == 'Y', for"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
@@ -152,6 +157,9 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "yes or no": ({}, draw(lambda _: ([DRAW.choice(["no", "yes"])], [DRAW.choice(["no", "yes"])]))),
     "one label a cell": ({}, draw(lambda _: ([true := NAMES[DRAW.integers(40)]], [*guess({true}, NAMES)][:1]))),
     "mixed types": ({}, draw(lambda _: (true := some(MIXED), guess(true, MIXED)))),
+    "all true": ({}, draw(lambda n: ({"a": True, "b": True}, {"a": n % 2, "b": 1}))),
+    "all predicted": ({}, draw(lambda n: (np.array([n % 2, 1 - n % 2]), np.ones(2)))),
+    "one label": ({}, draw(lambda n: (["a"], ["a"][n % 2 :]))),
     "mixed lists": ({}, draw(lambda _: (true := [*some(MIXED)], [*guess({*true}, MIXED)]))),
     "mixed mappings": ({}, repeat(({0: 1, 1: 0, "a": 1}, {0: 1, 1: 0, "a": 0}), ({"a": 1}, {"a": 1}))),
     "mixed sets": ({}, repeat(({0, 1}, {0, 1}), ({"a"}, {"a"}))),
