@@ -1,15 +1,9 @@
-/* Rows of bits, one for each column, as they stand in memory, and how vectors are made of them. */
+/* How vectors are made of rows of bits, one for each column. */
 
 #ifndef STREAMEVAL_BITS_H
 #define STREAMEVAL_BITS_H
 
-#include "platform.h"
-
-typedef struct {
-    const uint8_t *at, *end;
-    ptrdiff_t first, stride; /* bits to the first row, and from row to row; those behind the columns must be 0 */
-    int falls;               /* the first column is the highest bit of a byte; rows are whole bytes then */
-} se_bit_rows;
+#include "cells.h"
 
 #define SE_WORD 8    /* bytes */
 #define SE_LOAD 240  /* vectors that are counted together: as many as a byte can tell */
@@ -25,18 +19,17 @@ typedef struct {
 } se_bits_of;
 
 /* Vectors that stand alike begin at whole bytes: eight rows always do, four if their number of bits is even. */
-static se_bits_of se_bits_in(const se_bit_rows *true_, const se_bit_rows *pred, int vector, int bits) {
-    const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
-    const ptrdiff_t every = true_->first | true_->stride | pred->first | pred->stride;
-    se_bits_of of = {{*true_, *pred}, 1, every % 8 != 0, bits, {{0}}, {{0}}};
+static se_bits_of se_bits_in(const se_bit_rows *sides, int vector, int bits) {
+    const ptrdiff_t true_ = sides[0].stride, pred = sides[1].stride, longest = true_ > pred ? true_ : pred;
+    const ptrdiff_t every = sides[0].first | true_ | sides[1].first | pred;
+    se_bits_of of = {{sides[0], sides[1]}, 1, every % 8 != 0, bits, {{0}}, {{0}}};
     const ptrdiff_t room = 8 * SE_WIDEST - (of.shifts ? 7 : 0);
     if (vector == SE_WIDEST && 8 * longest <= room) of.together = 8;
-    else if (vector == SE_WIDEST && 4 * longest <= room && (true_->stride | pred->stride) % 2 == 0) of.together = 4;
-    const int words = SE_WIDEST / SE_WORD / of.together;
+    else if (vector == SE_WIDEST && 4 * longest <= room && (true_ | pred) % 2 == 0) of.together = 4;
     for (int at = 0; at < 2 * SE_WIDEST; at++) {
-        const int side = at / SE_WIDEST, byte = at % SE_WIDEST, row = byte / SE_WORD / words;
+        const int side = at / SE_WIDEST, byte = at % SE_WIDEST, row = byte * of.together / SE_WIDEST;
         const ptrdiff_t bit = of.side[side].first % 8 + row * of.side[side].stride;
-        of.place[side][byte] = (uint8_t)(bit / 8 + byte % (SE_WORD * words));
+        of.place[side][byte] = (uint8_t)(bit / 8 + byte - row * SE_WIDEST / of.together);
         of.shift[side][byte / SE_WORD] = (uint64_t)(bit % 8);
     }
     return of;
@@ -57,10 +50,9 @@ SE_INLINE const uint8_t *se_chunk(const se_bit_rows *in, ptrdiff_t row, ptrdiff_
 
 /* How often a bit of a row was set, from what `bit_block` has added up. */
 SE_INLINE int64_t se_bit_sum(const uint32_t *sums, ptrdiff_t bit, int together, int vector) {
-    const ptrdiff_t at = bit % (8 * vector);
+    const ptrdiff_t at = bit & (8 * vector - 1);
     int64_t sum = 0;
-    for (int row = 0; row < together; row++)
-        sum += sums[bit - at + at % 8 * vector + at / 8 + row * vector / together];
+    for (int row = 0; row < vector; row += vector / together) sum += sums[bit - at + at % 8 * vector + at / 8 + row];
     return sum;
 }
 

@@ -14,12 +14,20 @@ typedef struct {
 #define SE_FLOAT 3
 #define SE_DOUBLE 5
 
+/* Rows of bits, one for each column, as they stand in memory. */
+typedef struct {
+    const uint8_t *at, *end;
+    ptrdiff_t first, stride; /* bits to the first row, and from row to row; those behind the columns must be 0 */
+    int falls;               /* the first column is the highest bit of a byte; rows are whole bytes then */
+} se_bit_rows;
+
 /* Rows of truths and predictions. */
 typedef struct {
     const uint8_t *true_, *pred, *masked; /* masked may be NULL */
     ptrdiff_t true_stride, pred_stride, masked_stride;
     ptrdiff_t rows, columns;
     se_cells *true_cells, *pred_cells; /* unless NULL, they take the place of bytes, block by block */
+    const se_bit_rows *bits; /* unless NULL, both sides take the place of bytes */
     const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
 } se_rows;
 

@@ -9,6 +9,11 @@ cdef extern from "decisions/cells.h" nogil:
         const char* at
         ptrdiff_t row, step
         int kind
+    ctypedef struct se_bit_rows:
+        const uint8_t* at
+        const uint8_t* end
+        ptrdiff_t first, stride
+        int falls
     ctypedef struct se_rows:
         const uint8_t* true_
         const uint8_t* pred
@@ -16,6 +21,7 @@ cdef extern from "decisions/cells.h" nogil:
         ptrdiff_t true_stride, pred_stride, masked_stride, rows, columns
         se_cells* true_cells
         se_cells* pred_cells
+        const se_bit_rows* bits
     ctypedef struct se_scores:
         const void* at
         const double* bounds
@@ -59,7 +65,7 @@ cdef inline const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL
 cdef inline int read_rows(se_rows* rows, true, pred, masked) except -1:
     """Point to rows of 0 and 1; without predictions, scores take their place."""
     rows.rows, rows.columns = true.shape
-    rows.true_cells = rows.pred_cells = NULL
+    rows.true_cells, rows.pred_cells, rows.bits = NULL, NULL, NULL
     rows.true_ = start_of_bytes(true, &rows.true_stride)
     rows.pred = start_of_bytes(pred, &rows.pred_stride)
     rows.masked = start_of_bytes(masked, &rows.masked_stride)

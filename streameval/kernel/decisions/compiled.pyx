@@ -13,9 +13,9 @@ from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free
 
 from streameval.kernel.commit.compiled cimport Cell, Guard
-from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_cells, se_rows, se_scores
+from streameval.kernel.decisions.cells cimport SE_DOUBLE, SE_FLOAT, borrow_cells, se_bit_rows, se_cells, se_rows, se_scores
 from streameval.kernel.decisions.counting cimport (
-    BIT_COLUMNS, MANY, Change, se_add_example, se_add_rows, se_take_back, sums_of_slots,
+    BIT_COLUMNS, MANY, Change, borrow_bits, se_add_example, se_add_rows, se_take_back, sums_of_slots,
 )
 from streameval.kernel.decisions.placing cimport FEW_ROWS
 from streameval.kernel.lists cimport read_score
@@ -299,7 +299,7 @@ cdef class Counts(Counting):
         self.take_bounds(columns, threshold)
         if not self.in_order(columns, fixed, rows.columns):
             return OTHER
-        rows.masked, rows.masked_stride = NULL, 0
+        rows.masked, rows.masked_stride, rows.bits = NULL, 0, NULL
         if mask is not None:
             if not borrow_cells(mask, 2, &masked) or masked.kind != 1 or masked.step != 1:
                 return OTHER
@@ -330,16 +330,19 @@ cdef class Counts(Counting):
             self.root.guard.stop(code == DONE)
 
     def count_packed(self, dict columns, Py_ssize_t fixed, true, pred):
+        cdef se_rows rows
+        cdef se_bit_rows sides[2]
         cdef Counts into
-        self.reserve(len(columns))
+        self.take_bounds(columns, None)
         if self.following or not self.in_order(columns, fixed, true.columns):
             return OTHER
         if (true.examples, true.columns, true.falls) != (pred.examples, pred.columns, pred.falls):
             return OTHER
         if true.examples >= MANY or true.columns >= BIT_COLUMNS:
             return OTHER
-        into = Counts(None, true.columns)
-        return OTHER if into.count_bits(np.arange(true.columns), fixed, true, pred) > 1 else self.take(into, self.most)
+        borrow_bits(&rows, sides, true, pred, true.columns)
+        into = Counts(None, rows.columns)
+        return OTHER if into.count_rows(&rows, NULL, fixed, into.counted.cell) > 1 else self.take(into, self.most)
 
     def merge_plain(self, Counts other, list labels, list theirs, Py_ssize_t most):
         cdef Guard guard = self.root.guard, read = other.root.guard

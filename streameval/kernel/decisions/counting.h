@@ -124,13 +124,16 @@ static int se_count_words(
     ptrdiff_t rows, const se_lists *sides, int wide, ptrdiff_t columns, int vector, int64_t *cells, se_sums *h) {
     uint64_t *words = (uint64_t *)malloc(2 * (size_t)rows * sizeof *words);
     se_bit_rows in[2];
+    se_tally tally = {0};
     int done = words ? 0 : -1;
     for (int side = 0; side < 2 && !done; side++) {
         uint64_t *to = words + side * rows;
         in[side] = (se_bit_rows){(uint8_t *)to, (uint8_t *)(to + rows), 0, SE_FEW, 0};
         done = wide ? se_words_of(rows, sides + side, 1, to) : se_words_of(rows, sides + side, 0, to);
     }
-    if (!done && se_count_bits(in, in + 1, rows, columns, vector, columns, cells, h) < 0) done = -1;
+    if (!done && se_count_bits(in, rows, columns, vector, columns, cells, h, &tally) < 0) done = -1;
+    if (!done && !se_tally_end(&tally, h, 0)) done = -1;
+    free(tally.entries);
     free(words);
     return done;
 }

@@ -2,7 +2,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
 
-from streameval.kernel.decisions.cells cimport se_rows, se_scores
+from streameval.kernel.decisions.cells cimport se_bit_rows, se_rows, se_scores
 from streameval.kernel.decisions.placing cimport Placing
 from streameval.kernel.table cimport se_sums
 
@@ -64,3 +64,6 @@ cdef class Counting(Placing):
         self, Counting other, const int64_t* place, Py_ssize_t size, Py_ssize_t fixed, uint64_t outer, uint64_t inner,
         int sign, bint known,
     )
+
+
+cdef int borrow_bits(se_rows* rows, se_bit_rows* sides, true, pred, Py_ssize_t columns) except -1

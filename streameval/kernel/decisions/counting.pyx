@@ -7,7 +7,7 @@ from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
-from streameval.kernel.decisions.cells cimport read_rows, se_rows, se_scores
+from streameval.kernel.decisions.cells cimport read_rows, se_bit_rows, se_rows, se_scores
 from streameval.kernel.lists cimport borrow, check_columns, is_narrow, se_lists
 from streameval.kernel.memory cimport check_memory
 from streameval.kernel.part cimport FULL, REFUSED, se_part_new
@@ -23,11 +23,6 @@ import numpy as np
 from streameval.kernel.types import Weighed
 
 cdef extern from "decisions/counting.h" nogil:
-    ctypedef struct se_bit_rows:
-        const uint8_t* at
-        const uint8_t* end
-        ptrdiff_t first, stride
-        int falls
     ctypedef struct se_pairs:
         pass
     ctypedef struct se_weighed:
@@ -39,7 +34,6 @@ cdef extern from "decisions/counting.h" nogil:
     int se_has(int)
     int se_dense(const se_rows*, se_scores*, int, ptrdiff_t, int64_t*, se_sums*, se_tally*)
     int se_tally_end(se_tally*, se_sums*, size_t)
-    int se_count_bits(const se_bit_rows*, const se_bit_rows*, ptrdiff_t, ptrdiff_t, int, ptrdiff_t, int64_t*, se_sums*)
     int SE_FEW
     int se_count_words(ptrdiff_t, const se_lists*, int, ptrdiff_t, int, int64_t*, se_sums*)
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
@@ -145,22 +139,10 @@ cdef class Counting(Placing):
         return self.count_columns(&rows, &compared, columns, fixed), bool(compared.finite)
 
     def count_bits(self, columns, Py_ssize_t fixed, true, pred):
-        cdef const int64_t[::1] place = columns
-        cdef Py_ssize_t width = place.shape[0], rows = true.examples
+        cdef se_rows rows
         cdef se_bit_rows sides[2]
-        cdef int64_t[::1] cells = np.zeros(5 * width + 1, np.int64)
-        cdef int seen
-        borrow_bits(true, rows, width, &sides[0])
-        borrow_bits(pred, rows, width, &sides[1])
-        if sides[0].falls != sides[1].falls or rows >= MANY or not 0 < width < BIT_COLUMNS:
-            raise IndexError("rows of bits differ in order, or are too many")
-        with nogil:
-            seen = se_count_bits(&sides[0], &sides[1], rows, width, VECTOR, 0, &cells[0], &self.counted.rows)
-        check_memory(seen >= 0)
-        if seen == 1:
-            self.counted.examples += rows
-            se_add_cells(&self.counted, &cells[0], &place[0], width, fixed, 1)
-        return seen
+        borrow_bits(&rows, sides, true, pred, len(columns))
+        return self.count_columns(&rows, NULL, columns, fixed)
 
     def count_lists(self, Py_ssize_t examples, Py_ssize_t fixed, true, pred, masked, named, everywhere):
         cdef const int64_t[::1] always = everywhere
@@ -352,20 +334,27 @@ cdef void release(void* data) noexcept:
     free(data)
 
 
-cdef int borrow_bits(side, Py_ssize_t rows, Py_ssize_t width, se_bit_rows* to) except -1:
+cdef int borrow_bits(se_rows* rows, se_bit_rows* sides, true, pred, Py_ssize_t columns) except -1:
     """Point to rows of bits, which must lie within their bytes."""
-    cdef const uint8_t[::1] data = side.data
-    to.at, to.end = NULL, NULL
-    if data.shape[0]:
-        to.at = &data[0]
-        to.end = to.at + data.shape[0]
-    to.first, to.stride, to.falls = side.first, side.stride, side.falls
-    if side.examples != rows or side.columns != width or to.first < 0 or to.stride < width or to.stride - width > 7:
-        raise IndexError("rows of bits are out of range")
-    if (to.falls or to.stride > width) and (to.first % 8 or to.stride % 8):
-        raise IndexError("rows of bits are not whole bytes")
-    if rows and (8 * data.shape[0] - to.first) // to.stride < rows:
-        raise IndexError("rows of bits are out of range")
+    cdef const uint8_t[::1] data
+    cdef se_bit_rows* to = sides
+    rows.rows, rows.columns, rows.bits = true.examples, columns, sides
+    for side in (true, pred):
+        data = side.data
+        to.at, to.end = NULL, NULL
+        if data.shape[0]:
+            to.at = &data[0]
+            to.end = to.at + data.shape[0]
+        to.first, to.stride, to.falls = side.first, side.stride, side.falls
+        if side.examples != rows.rows or side.columns != columns or to.first < 0 or not 0 <= to.stride - columns <= 7:
+            raise IndexError("rows of bits are out of range")
+        if (to.falls or to.stride > columns) and (to.first % 8 or to.stride % 8):
+            raise IndexError("rows of bits are not whole bytes")
+        if rows.rows and (8 * data.shape[0] - to.first) // to.stride < rows.rows:
+            raise IndexError("rows of bits are out of range")
+        to += 1
+    if sides[0].falls != sides[1].falls or rows.rows >= MANY or not 0 < columns < BIT_COLUMNS:
+        raise IndexError("rows of bits differ in order, or are too many")
     return 0
 
 

@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "bits.h"
-#include "cells.h"
 #include "counts.h"
 
 /* Where a block of rows is counted. */
@@ -335,37 +334,34 @@ SE_INLINE void se_add_marginals(int64_t *cell, int64_t neither, int64_t t, int64
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
 
 /* Count rows of fewer than 2**21 columns, of one order of bits, into `cells` (columns x 5) and `h`, true negatives from
-   column `fixed` on. More than 1 if a bit is set behind the columns: then cells are as before; -1 if memory ran out. */
+   column `fixed` on. What it returns and leaves in `tally` is what `se_dense` does; a bit behind the columns is like a 2. */
 static int se_count_bits(
-    const se_bit_rows *true_, const se_bit_rows *pred, ptrdiff_t rows, ptrdiff_t columns, int vector, ptrdiff_t fixed,
-    int64_t *cells, se_sums *h) {
-    const se_bits_of of = se_bits_in(true_, pred, vector, se_key_bits(rows, columns, 21));
-    const ptrdiff_t longest = true_->stride > pred->stride ? true_->stride : pred->stride;
+    const se_bit_rows *sides, ptrdiff_t rows, ptrdiff_t columns, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h,
+    se_tally *tally) {
+    const se_bits_of of = se_bits_in(sides, vector, se_key_bits(rows, columns, 21));
+    const ptrdiff_t longest = sides[0].stride > sides[1].stride ? sides[0].stride : sides[1].stride;
     const ptrdiff_t wide = (longest + 8 * vector - 1) / (8 * vector) * 8 * vector, most = SE_LOAD * of.together;
     uint32_t *sums = (uint32_t *)calloc((size_t)(3 * wide), sizeof *sums);
     uint64_t keys[8 * (SE_LOAD + SE_CHUNK)];
-    se_tally tally = {0};
-    int done = se_tally_init(&tally, rows, of.bits, 3) && sums ? 1 : -1;
+    int done = se_tally_init(tally, rows, of.bits, 3) && sums ? 1 : -1;
     for (ptrdiff_t start = 0; start < rows && done == 1; start += most) {
         const ptrdiff_t some = rows - start < most ? rows - start : most;
         SE_USED(vector, bit_block, &of, start, some, wide, sums, keys);
-        if (!se_tally_add(&tally, keys, some, h)) done = -1;
+        if (!se_tally_add(tally, keys, some, h)) done = -1;
     }
-    if (done == 1 && !se_tally_end(&tally, h, 0)) done = -1;
     for (ptrdiff_t bit = 0; bit < longest && done == 1; bit++) {
-        if ((true_->falls ? bit ^ 7 : bit) < columns) continue;
+        if ((sides->falls ? bit ^ 7 : bit) < columns) continue;
         for (int part = 0; part < 2; part++)
             if (se_bit_sum(sums + part * wide, bit, of.together, vector)) done = 2;
     }
     for (ptrdiff_t column = 0; column < columns && done == 1; column++) {
-        const ptrdiff_t bit = true_->falls ? column ^ 7 : column;
+        const ptrdiff_t bit = sides->falls ? column ^ 7 : column;
         const int64_t t = se_bit_sum(sums, bit, of.together, vector);
         const int64_t p = se_bit_sum(sums + wide, bit, of.together, vector);
         const int64_t b = se_bit_sum(sums + 2 * wide, bit, of.together, vector);
         se_add_marginals(cells + 5 * column, column < fixed ? 0 : rows - t - p + b, t, p, b, 0);
     }
     free(sums);
-    free(tally.entries);
     return done;
 }
 
@@ -484,6 +480,7 @@ static void *se_tile(se_scores *scores, ptrdiff_t columns) {
 static int se_dense(
     const se_rows *all, se_scores *scores, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h, se_tally *tally) {
     const ptrdiff_t columns = all->columns, wide = (columns + 63) / 64 * 64;
+    if (all->bits) return se_count_bits(all->bits, all->rows, columns, vector, fixed, cells, h, tally);
     if (columns <= SE_SHARE && vector == 64) vector = 32; /* rows that share a vector gain nothing from wider ones */
     const int made = (all->true_cells != NULL) + (scores || all->pred_cells); /* of how many sides bytes are made */
     uint64_t keys[SE_KEYS];

@@ -191,7 +191,7 @@ cdef class Placing:
         rows.columns, rows.scores = self.block, self.block + self.block_width
         rows.true_ = binary.true_ = <uint8_t*>(self.block + self.block_width + cells)
         rows.ranked, rows.limit, rows.single, rows.sorted = NULL, rows.width, pred.kind == SE_FLOAT, True
-        binary.masked, binary.masked_stride, binary.true_cells, binary.pred_cells = NULL, 0, NULL, NULL
+        binary.masked, binary.true_cells, binary.pred_cells, binary.bits, binary.masked_stride = NULL, NULL, NULL, NULL, 0
         binary.pred, binary.rows, binary.columns = binary.true_ + cells, rows.rows, rows.width
         binary.true_stride = binary.pred_stride = rows.width
         # A copy, as several states read it one after the other, and another thread may change the array meanwhile.

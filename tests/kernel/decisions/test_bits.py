@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.kernel.types import BitRows
+from streameval.kernel.types import DONE, BitRows
 from tests.kernel.decisions.test_twins import everything
 from tests.support.each import with_each
 from tests.support.effort import crossed
@@ -78,6 +78,16 @@ def test_keys_of_many_rows_are_counted_as_those_of_bytes(width: int):
     for _ in each_vector():
         assert counted("compiled", width, packed(true, "big"), packed(pred, "big")) == wanted
         assert counted("compiled", width, close(true, 0), close(pred, 3)) == wanted
+
+
+@needs_compiled
+def test_packed_rows_go_straight_to_the_kernel_without_arrays_that_went_there_before():
+    decisions = import_module("streameval.kernel.decisions.compiled")
+    root = import_module("streameval.kernel.commit.compiled").Root
+    rows = packed(np.ones((5, 14), np.uint8), "big")
+    counts = decisions.Counts(root(), 14)
+    assert counts.count_packed({column: column for column in range(14)}, 14, rows, rows) == DONE
+    assert counts.examples == 5
 
 
 @pytest.mark.parametrize("rows", [3, 32, 1_000])
