@@ -19,6 +19,7 @@ typedef struct {
     const uint8_t *at, *end;
     ptrdiff_t first, stride; /* bits to the first row, and from row to row; those behind the columns must be 0 */
     int falls;               /* the first column is the highest bit of a byte; rows are whole bytes then */
+    int bytes;               /* each bit still takes a byte: only of short rows, for the widest vectors */
 } se_bit_rows;
 
 /* Rows of truths and predictions. */

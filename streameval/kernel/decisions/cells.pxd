@@ -13,7 +13,7 @@ cdef extern from "decisions/cells.h" nogil:
         const uint8_t* at
         const uint8_t* end
         ptrdiff_t first, stride
-        int falls
+        int falls, bytes
     ctypedef struct se_rows:
         const uint8_t* true_
         const uint8_t* pred

@@ -128,7 +128,7 @@ static int se_count_words(
     int done = words ? 0 : -1;
     for (int side = 0; side < 2 && !done; side++) {
         uint64_t *to = words + side * rows;
-        in[side] = (se_bit_rows){(uint8_t *)to, (uint8_t *)(to + rows), 0, SE_FEW, 0};
+        in[side] = (se_bit_rows){(uint8_t *)to, (uint8_t *)(to + rows), 0, SE_FEW, 0, 0};
         done = wide ? se_words_of(rows, sides + side, 1, to) : se_words_of(rows, sides + side, 0, to);
     }
     if (!done && se_count_bits(in, rows, columns, vector, columns, cells, h, &tally) < 0) done = -1;

@@ -341,7 +341,7 @@ cdef int borrow_bits(se_rows* rows, se_bit_rows* sides, true, pred, Py_ssize_t c
     rows.rows, rows.columns, rows.bits = true.examples, columns, sides
     for side in (true, pred):
         data = side.data
-        to.at, to.end = NULL, NULL
+        to.at, to.end, to.bytes = NULL, NULL, False
         if data.shape[0]:
             to.at = &data[0]
             to.end = to.at + data.shape[0]

@@ -191,11 +191,12 @@ SE_WITHIN void SE_(add_vector)(SE_VECTOR *digits, SE_VECTOR *waiting, int i, SE_
 }
 
 /* Count rows from `column` on, into as many sums as a vector has bits. */
-SE_WITHIN void SE_(bit_block_of)(
+SE_WITHIN int SE_(bit_block_of)(
     const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t wide, const int together,
     const int shifts, uint32_t *sums, uint64_t *keys) {
     const int bits = of->bits, at_once = SE_BYTES == SE_WIDEST; /* else registers hold the digits of one part at most */
     SE_VECTOR digits[3][8], waiting[3][4], keep[2];
+    int seen = 1;
     for (int part = 0; part < 3; part++) {
         for (int k = 0; k < 8; k++) digits[part][k] = SE_ZERO;
     }
@@ -205,8 +206,11 @@ SE_WITHIN void SE_(bit_block_of)(
 #ifdef SE_TOGETHER
         uint8_t copy[2][(SE_CHUNK + 1) * SE_WIDEST];
         const uint8_t *at[2] = {NULL, NULL};
-        for (int side = 0; side < 2 && together > 1; side++)
-            at[side] = se_chunk(&of->side[side], start + r, rows - r, together, copy[side]);
+        for (int side = 0; side < 2 && together > 1; side++) {
+            const se_bit_rows *from = &of->side[side];
+            at[side] = from->bytes ? SE_(packed)(from, start + r, rows - r, together, copy[side], &seen)
+                                   : se_chunk(from, start + r, rows - r, together, copy[side]);
+        }
         SE_UNROLL_CHUNK
 #endif
         for (int i = 0; i < SE_CHUNK; i++) {
@@ -257,19 +261,19 @@ SE_WITHIN void SE_(bit_block_of)(
             for (int byte = 0; byte < SE_BYTES; byte++) to[byte] += lanes[byte];
         }
     }
+    return seen;
 }
 
 /* Count some rows of bits, at most SE_LOAD vectors of them, into `sums`, `wide` for true, predicted and both, and into
    packed keys, with room for a chunk of them more. */
-SE_TARGET static void SE_(bit_block)(
+SE_TARGET static int SE_(bit_block)(
     const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t wide, uint32_t *sums, uint64_t *keys) {
 #ifdef SE_TOGETHER
     if (of->together > 1) {
-        if (of->shifts && of->together == 8) SE_(bit_block_of)(of, start, rows, 0, wide, 8, 1, sums, keys);
-        else if (of->shifts) SE_(bit_block_of)(of, start, rows, 0, wide, 4, 1, sums, keys);
-        else if (of->together == 8) SE_(bit_block_of)(of, start, rows, 0, wide, 8, 0, sums, keys);
-        else SE_(bit_block_of)(of, start, rows, 0, wide, 4, 0, sums, keys);
-        return;
+        if (of->shifts && of->together == 8) return SE_(bit_block_of)(of, start, rows, 0, wide, 8, 1, sums, keys);
+        if (of->shifts) return SE_(bit_block_of)(of, start, rows, 0, wide, 4, 1, sums, keys);
+        if (of->together == 8) return SE_(bit_block_of)(of, start, rows, 0, wide, 8, 0, sums, keys);
+        return SE_(bit_block_of)(of, start, rows, 0, wide, 4, 0, sums, keys);
     }
 #endif
     memset(keys, 0, (size_t)(rows + SE_CHUNK) * sizeof *keys);
@@ -277,6 +281,7 @@ SE_TARGET static void SE_(bit_block)(
         if (of->shifts) SE_(bit_block_of)(of, start, rows, column, wide, 1, 1, sums, keys);
         else SE_(bit_block_of)(of, start, rows, column, wide, 1, 0, sums, keys);
     }
+    return 1;
 }
 
 SE_NARROW(SE_TARGET, SE_)

@@ -24,13 +24,15 @@ if kernel.BACKEND == "compiled":
     from streameval.kernel.decisions import compiled as _compiled
 
 # Columns around the sizes of vectors and of strips of them; rows around the sizes of groups and of blocks, and enough
-# for a table of all row keys (1,024 rows of 7 columns, 8,192 of 14, 65,536 of 31) or for one of the last of them (512).
+# for a table of all row keys (1,024 rows of 7 columns, 8,192 of 14, 65,536 of 31) or for one of the last of them (512),
+# or to be made bits (512 of 17 to 64 columns).
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 9), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65),
     (239, 65), (240, 127), (241, 128), (242, 129), (254, 3), (255, 3), (256, 3), (511, 14), (512, 33), (513, 64),
     (600, 100), (9, 255), (17, 256), (16, 257), (15, 513), (3, 2041), (2, 4100), (8, 1), (7, 1), (17, 1), (15, 1),
     (480, 16), (481, 16), (479, 32), (959, 12), (961, 13), (1023, 7), (1024, 7), (1919, 8), (1927, 8), (1920, 5),
     (3375, 14), (4100, 14), (8191, 14), (8192, 14), (33000, 31), (65537, 31), (2000, 90),
+    (511, 17), (512, 17), (639, 24), (641, 48), (1920, 63), (1921, 64), (3969, 20),
 ]  # fmt: skip
 LONG = [(3, 65471), (9, 65472), (2, 65473), (3, 140000), (cases(250), 70000)]
 
@@ -131,9 +133,9 @@ def test_twins_count_rows_with_any_stride_alike(rows: int, columns: int):
 @pytest.mark.parametrize("side", range(3))
 def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int):
     for columns in (1, 7, 8, 14, 16, 31, 32, 33, 64, 65, 100, 300):
-        for row in (0, 239, 240, 254, 255, 299):
+        for row in (0, 239, 240, 254, 255, 511, 599):
             for column in (0, columns // 2, columns - 1):
-                parts = [np.zeros((300, columns), np.uint8) for _ in range(3)]
+                parts = [np.zeros((600, columns), np.uint8) for _ in range(3)]
                 parts[side][row, column] = value
                 for mask in (parts[2], None)[: 1 + (side < 2)]:
                     arguments = np.arange(columns), 0, *parts[:2], mask
@@ -177,7 +179,7 @@ def between_guards(rows, kind, at_end):
     array[:] = 1
     return array
 
-for vectors, columns, rows in itertools.product(_compiled.vectors(), WIDTHS, (1, 2, 7, 8, 9, 17, 100, 241, 500)):
+for vectors, columns, rows in itertools.product(_compiled.vectors(), WIDTHS, (1, 2, 7, 8, 9, 17, 100, 241, 500, 2000)):
     print(vectors, columns, rows, flush=True)
     _compiled.use_vectors(vectors)
     if rows * columns > room:
