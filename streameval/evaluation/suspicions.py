@@ -254,10 +254,7 @@ def _cut(names: set[str]) -> set[str]:
 
 
 def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
-    """Labels that differ in surrounding space alone, or in type, case, Unicode form or a final .0.
-
-    Of the latter each is on one side only, or of many examples at least one of them is.
-    """
+    """Labels that differ in surrounding space alone; or in type, case, Unicode form or a final .0 between sides."""
     _, fn, fp, tp, masked = cells
     groups: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
@@ -275,7 +272,7 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
         masks = [place for place in group if masked[place] and not cells[:4, place].any()]
         sides = ("y_true", mine), ("y_pred", theirs), ("mask", masks)
         only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
-        if only and examples >= FIRST:
+        if only and examples >= FIRST:  # of many, at least one of them is
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
             mine, theirs = mine or both, theirs or masks or both
         if mine and theirs:

@@ -115,10 +115,7 @@ def refuse_unknown(
 def refuse_mistaken(
     call: Callable[..., object], mistaken: Iterable[str], extra: Sequence[object] = (), placed: int = 0, name: str = ""
 ) -> None:
-    """Raise `InputError` for keywords that a call does not have, and for arguments without names beyond two.
-
-    The first ``placed`` arguments are not offered; ``name`` is what the user called, unless it is the call itself.
-    """
+    """Raise `InputError` for arguments that a call does not have; it offers those after the first ``placed``."""
     if extra:
         _explain(call, (None, None, *extra), {})
     known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]

@@ -46,23 +46,7 @@ class Content:
 
 
 class State(ABC, Generic[K]):
-    """One state: a table of the kernel and, where some example does not weigh 1, an exact weight sum for each count.
-
-    To prepare a change may fail, and shows nothing; then ``root`` commits all parts at once, which cannot fail. What
-    laws hold says `streameval.testing.LAWS`.
-
-    Attributes
-    ----------
-    labels, root
-        In which column each label is counted, and what commits changes; shared by all states of a set.
-    decisions
-        The decisions of the same examples; of decisions themselves None.
-    table, extra
-        The counts of the kernel, None for a kind that has none; and sums by key that the table has no place for, None
-        if there are none, of which all that one commit changes is one part.
-    weights
-        The weight sums by key. Absent, where every example weighs 1.
-    """
+    """A table of the kernel and, where some example does not weigh 1, exact weight sums: see `testing.LAWS`."""
 
     reads: ClassVar[Literal["decisions", "scores"]]
     _sums_by_key: ClassVar[Callable[..., Any]] = SumCells
@@ -77,11 +61,14 @@ class State(ABC, Generic[K]):
     ) -> None:
         self.labels = labels
         self.options = options
+        # All states of a set share it. A change is prepared, which may fail and shows nothing; then all parts are
+        # committed at once, which cannot fail.
         self.root = commit.Root() if root is None else root
-        self.decisions = decisions
+        self.decisions = decisions  # of the same examples; None of decisions themselves
         self.table: Any = self._empty_table()
+        # What the table has no place for, if anything, by key: all that one commit changes of it is one part.
         self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
-        self.weights: SumCells[K] = self._sums_by_key(self.root)
+        self.weights: SumCells[K] = self._sums_by_key(self.root)  # absent where every example weighs 1
         # By how much, at least, all examples outweigh each label, in which units; what is added never lowers it.
         self._slack = 0, 0
 

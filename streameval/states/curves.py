@@ -212,19 +212,15 @@ _SMALL = 2**30
 class Steps:
     """The steps of several labels, one after the other; the first step of each has no score.
 
-    A step is a bin; one in which each class has one score, but not the same, is two. So within a step all scores are
-    equal, or nothing is known of their order.
-    ``starts`` says where the steps of each label begin, and the end; ``bins`` (-1: no score) and ``residuals`` (-1:
-    they differ) are those of the scores; ``neg`` and ``pos`` weigh negatives and positives, in units of the tables;
-    ``mixed`` says whether the scores differ, so that nothing is known of their order.
+    A step is a bin; one in which each class has one score, but not the same, is two.
     """
 
-    starts: IntArray
-    bins: IntArray
-    residuals: IntArray
-    neg: Integers
+    starts: IntArray  # where the steps of each label begin, and the end
+    bins: IntArray  # -1: no score
+    residuals: IntArray  # -1: they differ
+    neg: Integers  # the weight of negatives, in units of the tables
     pos: Integers
-    mixed: Flags
+    mixed: Flags  # whether the scores differ, so that nothing is known of their order
 
     def before(self, part: Integers) -> Integers:
         """The sum over the lower steps of the same label."""

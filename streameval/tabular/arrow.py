@@ -47,10 +47,7 @@ def read_table(table: Any, columns: Columns) -> dict[str, Any]:
 
 
 def table_of(batch: object, columns: Columns) -> Any:
-    """The columns that matter of a record batch, a table or a data frame, as Arrow; of a schema, a table of no rows.
-
-    Of a data frame whose objects Arrow cannot hold as they are, a list of its rows.
-    """
+    """The columns that matter of a batch as Arrow, or as rows where it cannot hold them; of a schema, no rows."""
     table = _table_of(batch, columns)
     if isinstance(table, list):
         return table

@@ -224,16 +224,13 @@ def _score(text: str, name: str) -> float:
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> None:
-    """Warn of cells with labels that are probably misread, or refuse them, in the first rows that a state counts.
-
-    ``sep`` is what is between labels if nobody chose it; and where the state reads lists as labels, cells hold labels.
-    """
+    """Warn of, or refuse, cells in a state's first rows with labels that are probably misread."""
     rows = [row for row in table if isinstance(row, Mapping)] if isinstance(table, list) else None
     if state.examples or (rows is not None and (not rows or columns.sep is None)):
         return
     names = table.column_names if rows is None else [*rows[0]]
-    labels = config_of(state).rows == "labels"
-    chosen, sep = columns.sep is not None, columns.sep or sep
+    labels = config_of(state).rows == "labels"  # then cells hold labels, as lists do
+    chosen, sep = columns.sep is not None, columns.sep or sep  # which is passed for rows where nobody chose it
     roles = ("actual", "predicted", "mask", "scores")
     single = {name: role for name, role in columns.roles if role in roles and columns.wide(role, names) is None}
     wide = columns.labels_in(names)

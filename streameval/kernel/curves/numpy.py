@@ -31,13 +31,10 @@ _NOTHING: _Part = (0, 0, 0)
 
 
 def words_of(counts: IntArray, written: Sequence[WordArray]) -> tuple[WordArray, bool]:
-    """The sums of bins as `Bins.read` answers them, from those that are written, and whether some residuals have them.
-
-    Written are, of negatives and then of positives, the sums of residuals where a bin holds a score, and of the squares
-    where it holds more than one.
-    """
+    """The sums of bins as `Bins.read` answers them, from written ones, and whether some residuals have them."""
     moments: Integers = np.zeros((len(counts), 2, 3), object)
     moments[:, :, 0] = counts
+    # Of negatives, then of positives: residuals where a bin holds a score, squares where it holds more than one.
     for at, words in enumerate(written):
         side, least = divmod(at, 2)
         low, high = words.T.astype(object)

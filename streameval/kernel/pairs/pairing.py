@@ -25,18 +25,15 @@ Pair: TypeAlias = tuple[int, int, int, int, int]
 
 
 def pairs_of(slots: Sequence[int], parts: int) -> list[Pair]:
-    """The pairs of one example, from the slots of its cells: 5 * column + outcome.
-
-    Confusions follow Heydarian, Doyle & Samavi 2022; of a row, all pairs of an example have the same denominator, which
-    is how many they are. Contributions follow Krstinić, Braović, Šerić & Božić-Štulić 2020.
-    """
+    """The pairs of one example, from the slots of its cells: 5 * column + outcome."""
     missed, wrong, both = ([slot // 5 for slot in slots if slot % 5 == outcome] for outcome in (1, 2, 3))
     true, pred = sorted([*missed, *both]), sorted([*both, *wrong])
     pairs = list[Pair]()
+    # Confusions as Heydarian, Doyle & Samavi 2022, contributions as Krstinić, Braović, Šerić & Božić-Štulić 2020.
     for kind in [kind for kind, bit in ((CONFUSION, CONFUSIONS), (CONTRIBUTION, CONTRIBUTIONS)) if parts & bit]:
         rows = missed or both or [NONE]
         columns = wrong or (kind == CONTRIBUTION and both) or [NONE]
-        num, den, size = 1, 1, len(columns)
+        num, den, size = 1, 1, len(columns)  # pairs of a row have one denominator: how many they are
         if both and wrong and not missed:
             num, den = (1, 1 + len(wrong)) if kind == CONFUSION else (len(true), len(pred))
             size = den

@@ -127,10 +127,7 @@ class Chart:
         points: bool = False,
         thin: bool = True,
     ) -> bool:
-        """A line; as steps where it keeps its value until the next point. The script shows ``marks`` at its points.
-
-        Whether it has any point is returned. The legend has its name unless it says something else, or nothing.
-        """
+        """Draw a line, and say whether it has points; the script shows ``marks``, the legend its name by default."""
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
         across, up = self.x.at(x)[defined], self.y.at(y)[defined]
         visible = thinned(across, up) if thin else np.arange(len(across))
