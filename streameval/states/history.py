@@ -107,7 +107,8 @@ class History:
     def prepare_slide(self, example: Example, stamp: int, size: int, limit: int) -> list[Part]:
         """Prepare that an example is counted, and that what is then overdue is taken back."""
         self._require_room()
-        drop, oldest = self._prepare_drop(self.tape.overdue(size - 1, limit), weighted=example.weight != 1.0)
+        oldest = self.tape.overdue(size - 1, limit)
+        drop = self._prepare_drop(oldest, weighted=example.weight != 1.0)
         if oldest <= _FEW:
             parts = self.states.prepare([*[(old, -1) for old in self._oldest(oldest)], (example, 1)], known=True)
         else:
@@ -129,8 +130,8 @@ class History:
         self._require_room()
         if columns is not None:
             examples = examples.moved(columns, self.labels.fixed)
-        overdue = self.tape.overdue(size - recent.examples, limit)
-        drop, oldest = self._prepare_drop(overdue, weighted=examples.weights is not None)
+        oldest = self.tape.overdue(size - recent.examples, limit)
+        drop = self._prepare_drop(oldest, weighted=examples.weights is not None)
         parts = self._prepare_merges([(gathered, columns, 1)], oldest)
         self.states.root.commit([*parts, self.tape.prepare_append(*examples), *drop, *more])
 
@@ -142,29 +143,30 @@ class History:
             self._count(added, other._blocks(gone, other.tape.examples))
         columns = self.states.columns_of(added)
         self._require_room()
-        weighted = other._weighted(gone, other.tape.examples) > 0
-        drop, oldest = self._prepare_drop(self.tape.overdue(size, limit), weighted=weighted)
+        oldest = self.tape.overdue(size, limit)
+        drop = self._prepare_drop(oldest, weighted=other._weighted(gone, other.tape.examples) > 0)
         merged = self.tape.prepare_merge(other.tape, gone, columns)
         self._commit_at(clock, [*self._prepare_merges([(added, columns, 1)], oldest), merged, *drop])
 
     def advance(self, clock: int, size: int, limit: int) -> None:
         """Let time pass, and take back what is then overdue."""
-        drop, oldest = self._prepare_drop(self.tape.overdue(size, limit))
+        oldest = self.tape.overdue(size, limit)
+        drop = self._prepare_drop(oldest)
         self._commit_at(clock, [*self._prepare_merges([], oldest), *drop])
 
     def _commit_at(self, clock: int, parts: list[Part]) -> None:
         self.tape.earliest = clock  # first, as it only sends what is earlier to where it is checked
         self.states.root.commit([self.clock.prepare_store(clock), *parts])
 
-    def _prepare_drop(self, overdue: int, *, weighted: bool = False) -> tuple[list[Part], int]:
-        """Take the oldest examples off the tape, and how many of them are still to be taken back from the states."""
+    def _prepare_drop(self, oldest: int, *, weighted: bool = False) -> list[Part]:
+        """Prepare to take the oldest examples off the tape; ``weighted``: some that come do not weigh 1."""
         if len(self.states.states) > 1:
             if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
                 self.states.compact()
                 self._until_compaction = 64 + len(self.labels) + self.tape.examples
-            self._until_compaction -= overdue
-        parts = [] if weighted or self._weighted(0, overdue) != self.tape.weighted else self.states.drop_weights()
-        return [*parts, self.tape.prepare_drop(overdue)] if overdue else parts, overdue
+            self._until_compaction -= oldest
+        parts = [] if weighted or self._weighted(0, oldest) != self.tape.weighted else self.states.drop_weights()
+        return [*parts, self.tape.prepare_drop(oldest)] if oldest else parts
 
     def _prepare_merges(self, merges: list[Merge[StateSet]], oldest: int) -> list[Part]:
         if oldest:
