@@ -11,7 +11,7 @@ from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.forms import form_of
 from streameval.inputs.pieces import Columns, Piece, Source, filtered, listed, unignored
 from streameval.inputs.values import binarize, checked_scores, places_in, plain_array
-from streameval.kernel.lists import list_order
+from streameval.kernel.backend import decisions
 from streameval.kernel.types import DAMAGED, DISTINCT, Lists, Places
 from streameval.schema.batch import joined, part_of
 from streameval.schema.input_notes import FEW
@@ -94,7 +94,7 @@ def _stored(matrix: Any, name: str) -> Lists:
     offsets, places = _indices(matrix.indptr), _indices(matrix.indices)
     if offsets.dtype != places.dtype:
         offsets, places = offsets.astype(np.int64), places.astype(np.int64)
-    order = list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
+    order = decisions.list_order(offsets, places[: len(matrix.data)], matrix.shape[1])
     if order == DAMAGED or len(offsets) != matrix.shape[0] + 1:
         outside = f"outside its shape {matrix.shape}, or its offsets outside its {len(matrix.data)} values"
         raise InputError(f"{name} is a damaged sparse matrix: its indices lie {outside}")

@@ -31,7 +31,7 @@ cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.commit.compiled import RETIRED
-from streameval.kernel.decisions.counting import count_groups, use_vectors, vectors, weigh_dense
+from streameval.kernel.decisions.counting import count_groups, list_order, use_vectors, vectors, weigh_dense
 from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
 
 cnp.import_array()

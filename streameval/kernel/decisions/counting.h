@@ -13,6 +13,37 @@
 
 #include "dense.h"
 
+/* How many numbers are not below the `next` ones; and whether some are beyond a limit. Apart, as compilers that know what
+   `next` is make no vectors of this. */
+SE_APART uint32_t se_count_falls(
+    const int32_t *numbers, const int32_t *next, int32_t count, uint32_t limit, uint32_t *outside) {
+    uint32_t falls = 0, beyond = 0;
+    for (int32_t i = 0; i < count; i++) {
+        beyond |= (uint32_t)numbers[i] >= limit;
+        falls += numbers[i] >= next[i];
+    }
+    *outside = beyond;
+    return falls;
+}
+
+/* Whether lists of 32-bit numbers can be read (-1 if not), and none holds a place twice (1), as far as can be seen without
+   sorting: if places fall only where one list ends and the next begins. */
+static int se_lists_rise(
+    ptrdiff_t rows, const int32_t *offsets, const int32_t *places, int64_t held, int64_t limit) {
+    const int32_t first = offsets[0], last = offsets[rows];
+    const uint32_t least = limit < INT32_MAX ? (uint32_t)limit : INT32_MAX; /* a negative place is beyond any limit */
+    uint32_t falls = 0, outside;
+    if (first < 0 || last < first || last > held) return -1;
+    for (ptrdiff_t r = 0; r < rows; r++) {
+        const int32_t start = offsets[r], end = offsets[r + 1];
+        if (end < start || end > last) return -1;
+        falls += start < end && end < last && places[end - 1] >= places[end];
+    }
+    if (first == last) return 1;
+    const int rise = se_count_falls(places + first, places + first + 1, last - first - 1, least, &outside) == falls;
+    return outside || (uint32_t)places[last - 1] >= least ? -1 : rise;
+}
+
 /* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
 
 /* What is counted of each column while only true and predicted ones are listed. */
@@ -24,6 +55,8 @@ typedef struct {
     ptrdiff_t width, groups;
 } se_pairs;
 
+#define SE_TALLIED 2048 /* rows: of fewer, a tally takes longer than it saves */
+
 SE_INLINE int se_count_pairs_of(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
     se_sums *h) {
@@ -31,6 +64,9 @@ SE_INLINE int se_count_pairs_of(
     uint32_t *const stamps = pairs->in_true, *const predicted = pairs->in_pred;
     uint32_t *trues = pairs->true_;
     uint64_t *preds = pairs->pred, group = 0;
+    const uint64_t few = pairs->codes || rows < SE_TALLIED ? 0 : 16;
+    uint32_t tally[16 * 16 * 16]; /* of row keys of fewer labels, as to look them up takes a quarter of the time */
+    if (few) memset(tally, 0, sizeof tally);
     int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
     if (t_start < 0 || p_start < 0) return -2;
     for (ptrdiff_t r = 0; r < rows; r++) {
@@ -64,7 +100,12 @@ SE_INLINE int se_count_pairs_of(
             np -= again;
             nb += hit;
         }
-        se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+        if ((nt | np) < few) tally[nt << 8 | np << 4 | nb]++;
+        else se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+    }
+    for (uint64_t key = 0; few && key < 16 * 16 * 16; key++) {
+        if (!se_sums_reserve(h, 1)) return -1;
+        if (tally[key]) se_sums_add(h, key >> 8 | (key >> 4 & 15) << 32, key & 15, tally[key]);
     }
     return 0;
 }

@@ -3,13 +3,13 @@
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint64_t
+from libc.stdint cimport INT64_MAX as COUNT_MAX, int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from streameval.kernel.decisions.cells cimport read_rows, se_bit_rows, se_rows, se_scores
 from streameval.kernel.lists cimport borrow, check_columns, is_narrow, se_lists
-from streameval.kernel.memory cimport check_memory
+from streameval.kernel.memory cimport check_memory, data_of
 from streameval.kernel.part cimport FULL, REFUSED, se_part_new
 from streameval.kernel.scores cimport read_list, room_of, se_mention, se_score_lists
 from streameval.kernel.table cimport (
@@ -20,7 +20,8 @@ from streameval.kernel.table cimport (
 cimport numpy as cnp
 import numpy as np
 
-from streameval.kernel.types import Weighed
+from streameval.kernel.lists import list_order as sorted_order
+from streameval.kernel.types import DAMAGED, DISTINCT, Weighed
 
 cdef extern from "decisions/counting.h" nogil:
     ctypedef struct se_pairs:
@@ -38,6 +39,7 @@ cdef extern from "decisions/counting.h" nogil:
     int se_count_words(ptrdiff_t, const se_lists*, int, ptrdiff_t, int, int64_t*, se_sums*)
     void* se_pairs_init(se_pairs*, const int64_t*, ptrdiff_t, ptrdiff_t)
     void se_add_pairs(const se_pairs*, ptrdiff_t, int64_t*)
+    int se_lists_rise(ptrdiff_t, const int32_t*, const int32_t*, int64_t, int64_t)
     int se_count_pairs(ptrdiff_t, const se_lists*, const se_lists*, bint, bint, const se_pairs*, se_sums*)
     int se_count_lists(const se_score_lists*, int64_t*, se_sums*, int64_t*, se_mention*)
     void se_span(const double*, ptrdiff_t, int*, int*)
@@ -364,6 +366,18 @@ cdef int check(int written) except -1:
     if written == -2:
         raise IndexError("a list, a column or a code is out of range")
     return 0
+
+
+def list_order(offsets, places, int64_t limit):
+    cdef const int32_t* offset
+    cdef const int32_t* place
+    cdef Py_ssize_t rows = len(offsets) - 1, held = len(places)
+    cdef int rise = 0
+    if rows >= 0 and offsets.dtype == np.int32 and places.dtype == np.int32:
+        offset, place = <const int32_t*>data_of(offsets, b"i", 4), <const int32_t*>data_of(places, b"i", 4)
+        with nogil:
+            rise = se_lists_rise(rows, offset, place, held, limit)
+    return DISTINCT if rise > 0 else DAMAGED if rise else sorted_order(offsets, places, limit)
 
 
 def count_groups(list counts, codes, Py_ssize_t examples, Py_ssize_t width, true, pred):

@@ -18,7 +18,7 @@ import numpy as np
 
 from streameval.kernel.commit.numpy import Cell, Part, Root
 from streameval.kernel.decisions.rows import dense_rows, limbs, list_cells, list_rows, tally, weigh_dense, weigh_lists
-from streameval.kernel.lists import grouped, taken
+from streameval.kernel.lists import grouped, list_order, taken
 from streameval.kernel.table import COUNT_MAX, Counted, SumTable
 from streameval.kernel.types import (
     OTHER,
@@ -32,7 +32,7 @@ from streameval.kernel.types import (
     UInt8Array,
 )  # fmt: skip
 
-__all__ = ["Counts", "count_groups", "limbs", "list_cells", "weigh_dense", "weigh_lists"]
+__all__ = ["Counts", "count_groups", "limbs", "list_cells", "list_order", "weigh_dense", "weigh_lists"]
 
 
 class Counts(SumTable[RowKey]):

@@ -25,7 +25,6 @@ from streameval import kernel
 from streameval.kernel import backend
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.decisions import numpy as _numpy
-from streameval.kernel.lists import list_order
 from streameval.kernel.strings import numpy as _strings_numpy
 from streameval.kernel.types import DAMAGED, DISTINCT, DONE, FULL, OTHER, REFUSED, REPEATING, Lists, Weighed
 from tests.support.each import with_each
@@ -146,9 +145,11 @@ def test_lists_that_lead_out_of_range_are_not_followed(kind: type):
                 _compiled.Counts(Root(), 9).count_lists(2, 0, *sides, None, np.zeros(0, np.int64))
 
 
+@pytest.mark.parametrize("twin", sorted({"numpy", kernel.BACKEND}))
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("seed", range(cases(40)))
-def test_lists_with_repeats_and_damaged_ones_are_recognised(kind: type, seed: int):
+def test_lists_with_repeats_and_damaged_ones_are_recognised(kind: type, seed: int, twin: str):
+    list_order = importlib.import_module(f"streameval.kernel.decisions.{twin}").list_order
     rng = np.random.default_rng(seed)
     rows, width = int(rng.integers(0, 40)), int(rng.integers(1, 30))
     orders_seen = set()
@@ -414,6 +415,23 @@ def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any
     for example in zip(true, pred, strict=True):
         assert count_slots(twin, *placed_plainly(columns, 0, *example), 0, 1) == DONE
     assert everything(compiled, number) == everything(twin, number)
+
+
+@needs_compiled
+@pytest.mark.parametrize("distinct", [False, True])
+def test_twins_count_many_lists_of_few_and_of_many_columns(distinct: bool):
+    rng, rows, width = np.random.default_rng(3), 5000, 100
+
+    def drawn() -> Lists:
+        lengths = rng.choice([0, 1, 2, 5, 15, 16, 17, 40], rows)
+        places = np.concatenate([rng.choice(width, size, replace=not distinct) for size in lengths])
+        return Lists(np.append(0, np.cumsum(lengths)), places, None, distinct)
+
+    true, pred = drawn(), drawn()
+    compiled, twin = both(width)
+    for counts in (compiled, twin):
+        counts.count_lists(rows, 0, true, pred, None, None, np.arange(width))
+    assert everything(compiled, width) == everything(twin, width)
 
 
 @needs_compiled
