@@ -165,7 +165,7 @@ def plot_multilabel_confusion(
         axis.set_ticks([step * panel + cell + 0.5 for panel in range(panels) for cell in (0, 1)], ["0", "1"] * panels)
     ax.tick_params(length=0, pad=2, labelsize=8, labelcolor=MUTED)
     ax.spines[:].set_visible(False)
-    return ax if drawn else style.no_values(ax)
+    return ax if counts.any() else style.no_values(ax)
 
 
 def _panel(ax: Axes, x: float, y: float, table: FloatArray) -> None:

@@ -135,6 +135,8 @@ def test_panels_of_many_labels_are_those_of_the_most_frequent():
     with pytest.raises(InputError, match="limit"):
         plot_multilabel_confusion(ev, limit=0)
     assert not drawn(plot_multilabel_confusion(se.Evaluator())).collections
+    declared = plot_multilabel_confusion(se.Evaluator(labels=["cat", "dog"]))
+    assert "no values" in [text.get_text() for text in declared.texts]
 
 
 def test_empty_and_odd_labels_are_drawn():

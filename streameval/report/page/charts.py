@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -187,14 +186,17 @@ class Chart:
             boxes = np.concatenate([dots - half, dots + half], axis=1)
             for across, up, word in places:
                 width = wide * (len(word) + 1.5)
-                for shift, side in product((0.0, 1.4 * high, -1.4 * high), ("right", "left")):
-                    left = across + wide if side == "right" else across - width
-                    box = left, up + shift - high, left + width - wide, up + shift + high
+                for step, part in ((0.0, 0), (0.0, 1), (1.6, 0.5), (-1.6, 0.5)):  # right of its dot, left, above, below
+                    shift, left = step * high, across + wide - part * (width + wide)
+                    box = np.array([left, up + shift - high, left + width - wide, up + shift + high])
                     inside = box[0] >= 0 and box[2] <= 1 and box[1] >= -1.1 * high
-                    if inside and not ((boxes[:, :2] < box[2:]) & (boxes[:, 2:] > box[:2])).all(axis=1).any():
+                    ends = np.add(box, [0, -abs(shift), 0, abs(shift)])  # no name stands between its dot and another
+                    near = ((dots > ends[:2]) & (dots < ends[2:])).all(axis=1).sum() > abs(step)
+                    taken = ((boxes[:, :2] < box[2:]) & (boxes[:, 2:] > box[:2])).all(axis=1).any()
+                    if inside and not near and not taken:
                         boxes = np.append(boxes, [box], axis=0)
-                        place = f"left:{100 * across:.1f}%" if side == "right" else f"right:{100 - 100 * across:.1f}%"
-                        style = f"{place};bottom:{100 * (up + shift):.1f}%"
+                        style = f"left:{100 * across:.1f}%;bottom:{100 * (up + shift):.1f}%"
+                        style += f";transform:translate({-100 * part:.0f}%,50%)"
                         self._names.append(f'<span class="{kind}" style="{style}"><bdi>{escaped(word)}</bdi></span>')
                         break
 

@@ -114,7 +114,7 @@ def facts(report: Report) -> list[tuple[str, Kind, Any]]:
     every: list[tuple[str, Kind, Any]] = [(name, "count", n) for name, n in counts.items() if n is not None]
     if report.has_decisions and tables.examples:
         for name, word in (("label_cardinality", "true"), ("predicted_cardinality", "predicted")):
-            every.append((f"{word} labels per example", "number", report.value(name).value))
+            every.append((f"{word} labels per example", "fraction", report.value(name).value))
     if text := threshold_text(report):
         every.append(("threshold", "text", text.partition(",")[0]))
     return every

@@ -14,8 +14,9 @@ _SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, pairs of the table, 
 _LEAST = 0.005  # the least fraction that is written
 _DEEP = 0.4  # at or above it a cell is so dark that its number must be light
 _MEANING = (
-    "<p>Each false negative counts under the false positives of the same example, in equal parts, or under “no label” "
-    "where there are none. Correct predictions are on the diagonal.</p>"
+    "<p>A true label counts 1 in each example. A false negative is divided equally among the false positives of the "
+    "example, or is “no label” if there are none. A true positive is on the diagonal; if there are false positives but "
+    "no false negatives, it is divided equally between the diagonal and them.</p>"
 )
 
 

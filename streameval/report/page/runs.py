@@ -58,7 +58,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     rows.sort(key=lambda row: (row[2] < _FEW, row[5]))
     full = max((abs(row[5]) for row in rows if row[2] >= _FEW), default=0.0)  # few examples change much
     names, labels, sizes, values, overall, changes = zip(*rows, strict=True)
-    few = f"; * has fewer than {_FEW} true examples, and comes last" if min(sizes) < _FEW else ""
+    few = f"; * marks fewer than {_FEW} true examples, which come last" if min(sizes) < _FEW else ""
     columns = [
         Column("slice", "label", [cut(name, LONGEST) for name in names]),
         Column("label", "text", label_strings(labels)),

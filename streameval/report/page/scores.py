@@ -22,7 +22,7 @@ from streameval.report.page.metrics import metric_list
 _Run: TypeAlias = tuple[str, Report, Any]  # its name, its report and the view of its curves
 
 _DRAWN = 40  # labels whose curves stand behind that of all labels
-_MEANING = "<p>Scores are binned. The exact value is within the bounds; without bounds all digits are exact.</p>"
+_MEANING = "<p>Scores are binned. The exact value lies within the bounds; a value without bounds is exact.</p>"
 _ALL = "all labels together"
 
 

@@ -62,3 +62,23 @@ def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float,
         place = np.abs(upper[:, 0] - 1000 * across) <= 2
         assert upper[place, 1].min() <= 1000 * (1 - top) + 1
         assert lower[np.abs(lower[:, 0] - 1000 * across) <= 2, 1].max() >= 1000 * (1 - bottom) - 1
+
+
+def test_a_name_stands_beside_its_dot_or_above_it_but_never_between_two_dots():
+    axis = Axis("x", 0.0, 1.0, ((0.0, "0"), (1.0, "1")))
+    places = {"first": (0.5, 0.5), "middle": (0.57, 0.5), "last": (0.64, 0.5)}
+    chart = Chart("", "", axis, axis)
+    x, y = zip(*places.values(), strict=True)
+    chart.dots(x, y, "", [0, 1, 2])
+    chart.names(x, y, [*places])
+    pattern = r'"name" style="left:(.*?)%;bottom:(.*?)%;transform:translate\((.*?)%,50%\)"><bdi>(.*?)<'
+    found = re.findall(pattern, chart.html())
+    assert {name: (float(left), float(up) > 50, float(back)) for left, up, back, name in found} == {
+        "first": (50, False, -100),
+        "middle": (57, True, -50),
+        "last": (64, False, 0),
+    }
+    crowd = Chart("", "", axis, axis)
+    crowd.dots([0.5, 0.5, 0.48, 0.52], [0.5, 0.57, 0.5, 0.5], "", [0, 1, 2, 3])
+    crowd.names([0.5], [0.5], ["crowded"])
+    assert "crowded" not in crowd.html()
