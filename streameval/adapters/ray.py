@@ -89,7 +89,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]]) -> State:
     Raises
     ------
     MergeError
-        If the states do not fit together.
+        If the configurations of the states differ.
     FormatError, InputError
         If there is no state, or something is none; what a task of yours raised on purpose as an error of this package.
 

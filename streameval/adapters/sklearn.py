@@ -127,8 +127,8 @@ def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
     if chosen == "auto":  # a threshold of probabilities means nothing to other scores
         return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
     if scores == (chosen == "predict"):
-        needed = "need scores" if scores else "read binary predictions; give threshold= to make them of scores"
-        raise InputError(f"response_method={chosen!r} does not fit: the metrics, or the threshold, {needed}")
+        scored, binary = "metrics or threshold require scores", "metrics require binary predictions; set threshold="
+        raise InputError(f"response_method={chosen!r} does not fit: {scored if scores else binary}")
     return (chosen,)
 
 

@@ -157,7 +157,7 @@ def evaluate_by_key(
     job = Job.of(metrics, actual=actual, predicted=predicted, **options)
     fresh = job.fresh()
     if isinstance(fresh, Sliced):
-        raise InputError(f"metrics is a Sliced by {quoted(fresh.by)}; give what it is of, and its names as keys")
+        raise InputError(f"metrics is a Sliced by {quoted(fresh.by)}; give its evaluator, and its names as keys")
     sliced = Sliced(fresh, by=names, cross=[names] if len(names) > 1 else [], max_slices=2**62)
     parts = Job(sliced.to_bytes(), replace(job.columns, by=names))
     _check(df, parts)
@@ -291,7 +291,7 @@ class StreamEvaluation:
             # Another process, which runs the query, may just have merged a file with others.
             with contextlib.suppress(FileNotFoundError), self._lock:
                 return self._job.merged(self._store[span] for span in self._spans())
-        raise InputError("the states in the folder change all the time; is there one query that writes there?")
+        raise InputError("the states in the folder keep changing; give each query a folder of its own")
 
     def batches(self) -> tuple[int, ...]:
         """The batches that have a state of their own, in order."""

@@ -37,7 +37,7 @@ def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
     Raises
     ------
     MergeError
-        If two ranks do not fit together. Every rank raises it, with the same message, and none waits for another.
+        If configurations of ranks differ. Every rank raises it, with the same message, and none waits for another.
     InputError
         If there is no process group, or this process is not in it; on every rank, if what one of them gave is no
         evaluator.
@@ -68,7 +68,7 @@ def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
             if rank:
                 parts[0].merge(parts.pop())
         except StreamevalError as error:
-            raise MergeError(f"cannot sync: rank 0 and rank {rank} do not fit together: {error}") from None
+            raise MergeError(f"cannot sync: rank 0 and rank {rank} differ: {error}") from None
     merged: StateT = parts[0]
     return merged
 

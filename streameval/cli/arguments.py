@@ -44,7 +44,7 @@ Input of rows
 
 Input of whole files
 --truth FILE      Read the true labels from this file; requires --join.
---allow-empty     Accept input without rows, and save an empty state.
+--allow-empty     Accept input without rows.
 
 Input of evaluate
 --limit N         Read only the first N rows.

@@ -122,7 +122,7 @@ def check_page(name: str, path: str | os.PathLike[str]) -> None:
     from streameval.wire.files import path_text
 
     if not (text := path_text(path)).lower().endswith((".html", ".htm")):
-        raise InputError(f"{name} {quoted(text, 300)} must end in .html, as a page is written")
+        raise InputError(f"{name} {quoted(text, 300)} must end in .html")
 
 
 def report_of(counts: Any, specs: Iterable[MetricSpec] | None = None) -> Report:

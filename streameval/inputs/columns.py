@@ -79,8 +79,9 @@ class Reader:
             rows = wording("arrays for columns", "with --rows indicator lists of 0 and 1")
             raise LabelError(f"{integer}; give names, or {rows} in the order of the labels")
         hint = suggestion(name, strings)
-        known_labels = number_of(len(declared), "declared label")
-        missing = f"label {quoted(name)} is not among the {known_labels}{hint or ';'}"
+        one = len(declared) == 1
+        which = f"the declared label {quoted(declared[0])}" if one else f"among the {len(declared):,} declared labels"
+        missing = f"label {quoted(name)} is not {which}{hint or ';'}"
         unknown = 'construct with unknown="ignore" or unknown="add"', "give --unknown ignore or --unknown add"
         raise LabelError(f"{missing} declare it, or {wording(*unknown)}")
 

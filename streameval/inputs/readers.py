@@ -40,7 +40,7 @@ def _refuse_one(value: object, argument: Argument) -> Source:
     name, many = argument.name, "for many give a list of them"
     if isinstance(value, Mapping):
         many = f"for examples by key give list({name}.values()), for columns pd.DataFrame({name})"
-        many = f"of what a model gives out give {name}['logits']" if "logits" in value else many
+        many = f"for the output of a model give {name}['logits']" if "logits" in value else many
     elif isinstance(value, str):
         many = "for a file evaluate_table"
     one = f"{name} must be many examples in order, not one {type(value).__name__}"

@@ -108,7 +108,7 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
     if len(bins) and (int(bins.min()) < _ZERO or int(bins.max()) > _ONE):
         worst = binned.edges_of(np.array([int(bins.min()), int(bins.max())])).tolist()
         raise MetricError(
-            f"this needs probabilities, but scores from about {worst[0]:g} to {worst[1]:g} were counted; "
+            f"this metric requires probabilities, but scores from about {worst[0]:g} to {worst[1]:g} were counted; "
             "map them to [0, 1] before updating"
         )
     moments = tables.moments

@@ -257,7 +257,8 @@ def _weighted(
 
 def _check(k: int, what: str, ranks: int) -> None:
     if k > ranks:
-        raise MetricError(f"k is {k}, but {what} are counted up to rank {ranks}; name this metric when constructing")
+        counted = f"up to rank {ranks}" if ranks else "for no rank"
+        raise MetricError(f"{what} are counted {counted}, and k is {k}; name this metric when constructing")
 
 
 @_ratio(

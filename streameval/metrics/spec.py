@@ -127,7 +127,7 @@ class Parameter(NamedTuple):
             number = math.nan
         inside = (self.low < number < math.inf) if self.above else (self.low <= number)
         if not (inside and number <= self.high) or (self.whole and not number.is_integer()):
-            kind = "a whole number" if self.whole else "a number"
+            kind = "an integer" if self.whole else "a number"
             raise MetricError(f"{what} must be {kind} in {self.range}, not {quoted(value)}")
         return int(number) if self.whole else number + 0.0
 

@@ -131,8 +131,8 @@ def plot_slices(
     sizes = [number_of(runs[name].examples, "example") for name in drawn]
     default = some_of(f"{spec.key} of each slice", len(drawn), len(names), "worst")
     ax = _rows(ax, (spec.key + arrow(spec), "slice", title, default), named(drawn), sizes, lines=1)
-    if hasattr(source, "total"):
-        base = _number(source.total(), spec)
+    base = _number(source.total(), spec) if hasattr(source, "total") else math.nan
+    if not math.isnan(base):
         ax.hlines(range(len(drawn)), base, values, color=_FAINT, linewidth=3, zorder=2)
         ax.axvline(base, color=INK, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         ax.annotate(
@@ -140,9 +140,12 @@ def plot_slices(
             textcoords="offset points", ha="center", fontsize=8.5, color=INK,
         )  # fmt: skip
     ax.plot(values, range(len(drawn)), "o", color=COLOURS[0], markersize=7, zorder=3)
-    for row, value in enumerate(values):
-        ax.annotate(_three(value), (value, row), (0, 5), textcoords="offset points", ha="center", fontsize=8)
-    ax.margins(x=0.12)
+    for row, value in enumerate(values):  # on the far side of the line of all examples
+        away, side = (-7, "right") if value < base else (7, "left")
+        ax.annotate(
+            _three(value), (value, row), (away, 0), textcoords="offset points", ha=side, va="center", fontsize=8
+        )
+    ax.margins(x=0.15)
     return ax
 
 

@@ -49,10 +49,10 @@ def runs_of(
             raise InputError(str(error).replace("give threshold=0.5", "give y_score >= 0.5")) from None
         return {"": ev}
     if isinstance(source, type):
-        raise InputError(f"a picture is drawn of an object, not of a class; write {source.__name__}()")
+        raise InputError(f"plots take an object, not a class; write {source.__name__}()")
     if not (holds(source) or hasattr(source, "evaluator")):
-        what = "an Evaluator, a metric or a window, most also of y_true with y_pred or y_score"
-        raise InputError(f"a picture is drawn of {what}, not of a single {type(source).__name__}")
+        what = "an Evaluator, a metric or a window, and most take y_true with y_pred or y_score"
+        raise InputError(f"plots take {what}, not a single {type(source).__name__}")
     if hasattr(source, "slices") and not whole:
         source = dict(counts_of_slices(source, by))
     elif hasattr(source, "evaluators"):
@@ -68,7 +68,7 @@ def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
     """The only evaluator that a picture is drawn of; of slices that of all examples."""
     runs = runs_of(source, y_pred, keep, whole=True)
     if len(runs) != 1:
-        raise InputError(f"this picture is drawn of one evaluator; choose one of {', '.join(map(repr, runs))}")
+        raise InputError(f"this plot shows one evaluator; choose one of {', '.join(map(repr, runs))}")
     return next(iter(runs.values()))
 
 

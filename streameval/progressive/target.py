@@ -145,5 +145,5 @@ def check_order(before: Any, t: Any, name: str) -> None:
     if not fits:
         if hasattr(t, "__iter__") or t != t:
             raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
-        advice = "the time of arrival" if name == "t" else "examples in order of time"
+        advice = "the time of the call" if name == "t" else "examples in order of time"
         raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give {advice}")

@@ -182,7 +182,7 @@ def test_json_says_why_a_metric_has_no_value(run):
     assert ran.err.startswith("roc_auc_micro is undefined: 0/0\n")
     assert "roc_auc_micro ↑      -\n  roc_auc_micro: 0/0\n" in run("show", "state").out
     scored({"a": 7.0}, metrics=["log_loss_macro"]).save("state")
-    assert "needs probabilities" in json.loads(run("show", "state", "-f", "json").out)["undefined"]["log_loss_macro"]
+    assert "requires probabilities" in json.loads(run("show", "state", "-f", "json").out)["undefined"]["log_loss_macro"]
 
 
 def numbers_of(scope: str, part: dict):

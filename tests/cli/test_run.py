@@ -166,6 +166,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("thresholds t.jsonl -a a -s s --beta inf", "--beta must be above 0 and finite, not inf"),
     ("thresholds one two", "give one saved state, or files of rows with --actual and --scores"),
     ("thresholds t.jsonl -a a -s s --save best.csv", "--save best.csv must end in .json, so that --threshold reads it"),
+    ("thresholds t.jsonl -a a -s s --save best", "--save best must end in .json, so that --threshold reads it"),
     ("evaluate t.jsonl -a a -s s --beta 2", "--beta requires binary predictions; give --threshold 0.5 too"),
     ("evaluate t.jsonl -a a -s s -t no.json", "streameval: --threshold: there is no file 'no.json'"),
     ("evaluate t.jsonl -a a -s s -t t.jsonl", "--threshold must be a number, or a .json file of label: number, not"),

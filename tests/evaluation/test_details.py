@@ -112,7 +112,7 @@ def test_every_picture_of_the_plots_is_drawn_by_name_and_an_unknown_one_is_refus
     with pytest.raises(se.InputError, match="did you mean 'roc_curve'"):
         ev.plot("roc")
     for draw in (plots.plot_confusion_matrix, plots.plot_cooccurrence, plots.plot_labels):
-        with pytest.raises(se.InputError, match="drawn of an Evaluator"):
+        with pytest.raises(se.InputError, match="plots take an Evaluator"):
             draw(3)
 
 

@@ -215,7 +215,7 @@ def test_parameters_that_cannot_be_are_refused():
                 read(tables, k=k)
     for name, most in (("precision_at", 10**9), ("ndcg", 10**9), ("psndcg_at", 10**6)):
         assert parse_spec(f"{name}(k={most})").parameter("k") == most
-        with pytest.raises(MetricError, match=rf"k of {name} must be a whole number in \[1, 1e"):
+        with pytest.raises(MetricError, match=rf"k of {name} must be an integer in \[1, 1e"):
             parse_spec(f"{name}(k={most + 1})")
     for call, message in (
         (lambda: reading("map_at")(tables, k=3, divisor="hits"), "is counted for"),
@@ -230,9 +230,9 @@ def test_parameters_that_cannot_be_are_refused():
         (lambda: reading("ranking_loss")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
         (lambda: reading("label_ranking_average_precision")(tables, degenerate="nan"), r"degenerate of \w+ must be"),
         (lambda: reading("abandonment_at")(tables, k=1, degenerate="nan"), r"degenerate of \w+ must be"),
-        (lambda: reading("psp_at")(tables, k=1), "counted up to rank 0"),
-        (lambda: reading("psndcg_at")(tables, k=1), "counted up to rank 0"),
-        (lambda: reading("label_coverage_at")(tables, k=3), "counted up to rank 2; name"),
+        (lambda: reading("psp_at")(tables, k=1), "gains are counted for no rank, and k is 1"),
+        (lambda: reading("psndcg_at")(tables, k=1), "gains are counted for no rank, and k is 1"),
+        (lambda: reading("label_coverage_at")(tables, k=3), "counted up to rank 2, and k is 3; name"),
         (lambda: reading("label_coverage_at")(tables, k=1, of="some"), r"of of \w+ must be"),
         (lambda: reading("dcg")(tables, log_base=0.0), "log_base"),
     ):  # fmt: skip

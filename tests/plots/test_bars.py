@@ -138,7 +138,7 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
     ("draw", "message"),
     [
         (lambda: plots.plot_labels({}, limit=0), "limit must be"),
-        (lambda: plots.plot_labels(3), "drawn of an Evaluator"),
+        (lambda: plots.plot_labels(3), "plots take an Evaluator"),
         (lambda: plots.plot_labels(se.Evaluator(), "roc_auc"), r"construct with keep=\['curves'\]"),
         (lambda: plots.plot_labels(se.Evaluator(), "subset_accuracy"), "average"),
         (lambda: plots.plot_metric(se.Evaluator(), "ndcg"), r"construct with keep=\['rankings'\]"),

@@ -109,7 +109,7 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
 def test_runs_are_drawn_side_by_side_by_name():
     ax = drawn(plots.plot_roc_curve({"old": scored(), "new": scored()}))
     assert legend(ax) == ["old", "new"]
-    with pytest.raises(InputError, match=r"of one evaluator; choose one of 'old', 'new'"):
+    with pytest.raises(InputError, match=r"shows one evaluator; choose one of 'old', 'new'"):
         plots.plot_thresholds({"old": scored(), "new": scored()})
 
 
@@ -129,7 +129,7 @@ def test_precision_recall_is_drawn_in_steps():
         (lambda: plots.plot_roc_curve(scored(), labels="cat"), r"not the string 'cat'; write labels=\['cat'\]"),
         (lambda: plots.plot_roc_curve(scored(), labels=["cat"]), r"'cat' is not among the labels counted, \[0, 1"),
         (lambda: plots.plot_roc_curve(scored(), SCORES), "go with y_true"),
-        (lambda: plots.plot_roc_curve(3), "drawn of an Evaluator"),
+        (lambda: plots.plot_roc_curve(3), "plots take an Evaluator"),
         (
             lambda: plots.plot_roc_curve(se.Evaluator()),
             r"requires the 'curves' state; construct with keep=\['curves'\]",

@@ -223,7 +223,7 @@ HOLDERS: list[Callable[[se.Evaluator], Any]] = [
     ("binary predictions are 0 or 1", {"a": 0.7}, {"a": True}, {}),
     ("rankings and curves need scores", {"a"}, {"a": 0.7}, {"keep": ["curves"], "threshold": 0.5}),
     ("y_pred is nan", {"a": math.nan}, {"a": 0.7}, {"threshold": 0.5}),
-    ("not among the 1 declared", {"b"}, {"a"}, {"labels": ["a"]}),
+    ("'b' is not the declared label 'a'; declare it", {"b"}, {"a"}, {"labels": ["a"]}),
     ("may be indicators", [1, 0, 1], ["a"], {}),
     ("1 column for 2 declared", np.ones(1), np.ones(2), {"labels": ["a", "b"]}),
 ])  # fmt: skip

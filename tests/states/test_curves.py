@@ -665,7 +665,7 @@ def test_a_certain_mistake_costs_infinitely_without_clipping():
 def test_scores_that_are_no_probabilities_are_refused_by_name():
     tables = counted(rows_of(np.eye(2), np.array([[-3.2, 0.5], [0.5, 8.0]])), width=2)
     for measure in (reading("brier_score"), reading("log_loss"), reading("expected_calibration_error")):
-        with pytest.raises(MetricError, match=r"needs probabilities, but scores from about -3\.2\d* to 8 were"):
+        with pytest.raises(MetricError, match=r"requires probabilities, but scores from about -3\.2\d* to 8 were"):
             measure(tables)
     with pytest.raises(MetricError, match=r"scores from about 0\.5\d* to 8 were"):
         calibration.calibration_curve(tables, tables.labels[1])

@@ -263,7 +263,7 @@ MISTAKES = [
         ("not list (['cat', 'dog'])", "use update_many"),
     ),
     Mistake(
-        "What a model of Hugging Face gives out",
+        "The output of a Hugging Face model",
         "se.score(Y, collections.OrderedDict(logits=S), threshold=0)",
         ("not one OrderedDict", "give y_pred['logits']"),
     ),

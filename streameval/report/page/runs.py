@@ -134,7 +134,7 @@ def part_section(name: str, caption: str, parts: Sequence[tuple[str, Report]]) -
         return table_section(name.capitalize(), replace(table, name=name, caption=caption, by=""))
     part, sizes, *metrics = table.columns
     caption += f", the worst {table.by} first" if table.by else ""
-    caption += f"; * has fewer than {_FEW} examples" if min(sizes.values) < _FEW else ""
+    caption += f"; * marks fewer than {_FEW} examples" if min(sizes.values) < _FEW else ""
     columns = [part, replace(sizes, few=_FEW), *metrics]
     return table_section("Slices", replace(table, name=name, caption=caption, columns=columns))
 

@@ -72,8 +72,8 @@ def test_a_name_stands_beside_its_dot_or_above_it_but_never_between_two_dots():
     chart.dots(x, y, "", [0, 1, 2])
     chart.names(x, y, [*places])
     pattern = r'"name" style="left:(.*?)%;bottom:(.*?)%;transform:translate\((.*?)%,50%\)"><bdi>(.*?)<'
-    found = re.findall(pattern, chart.html())
-    assert {name: (float(left), float(up) > 50, float(back)) for left, up, back, name in found} == {
+    placed = re.findall(pattern, chart.html())
+    assert {name: (float(left), float(up) > 50, float(back)) for left, up, back, name in placed} == {
         "first": (50, False, -100),
         "middle": (57, True, -50),
         "last": (64, False, 0),
