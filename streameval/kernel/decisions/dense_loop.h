@@ -1,4 +1,4 @@
-/* The loops over dense rows, for one kind of vector: dense.h includes this once for each, after it has said what a
+/* The loops over dense rows, for one kind of vector: vectors.h includes this once for each, after it has said what a
    vector is. Rows are taken SE_DEEP at a time, so that byte counters are read and written once for all of them.
 
    Returned is the union of all bytes. */
