@@ -257,8 +257,7 @@ def _weighted(
 
 def _check(k: int, what: str, ranks: int) -> None:
     if k > ranks:
-        counted = f"up to rank {ranks}" if ranks else "for no rank"
-        raise MetricError(f"{what} are counted {counted}, and k is {k}; name this metric when constructing")
+        raise MetricError(f"{what} are counted up to rank {ranks}, and k is {k}; name this metric when constructing")
 
 
 @_ratio(

@@ -14,9 +14,8 @@ _SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, pairs of the table, 
 _LEAST = 0.005  # the least fraction that is written
 _DEEP = 0.4  # at or above it a cell is so dark that its number must be light
 _MEANING = (
-    "<p>A true label counts 1 in each example. A false negative is divided equally among the false positives of the "
-    "example, or is “no label” if there are none. A true positive is on the diagonal; if there are false positives but "
-    "no false negatives, it is divided equally between the diagonal and them.</p>"
+    "<p>A false negative is divided equally among the false positives of its example; without these it is “no label”. "
+    "A true positive is on the diagonal; if false positives are the only errors, it is divided among it and them.</p>"
 )
 
 
