@@ -26,6 +26,7 @@ from streameval.states.views import Tables
 _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
@@ -61,7 +62,7 @@ def set_next_look(guard: commit.Guard, core: Core, reader: Reader | None = None)
 
 def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:
     true, pred = (notes.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
-    yield from _of_labels(core, true, pred)
+    yield from _of_labels(core, true, pred, is_read)
     if core.config.scored and pred.numbers:
         yield from _of_scores(pred)
     few = FIRST <= core.states.examples < 10 * FIRST  # of more this takes as long as an area: only before one is read
@@ -69,7 +70,7 @@ def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:
         yield from _of_curves(core)
 
 
-def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
+def _of_labels(core: Core, true: Sample, pred: Sample, is_read: bool) -> _Warnings:
     config, decisions = core.config, core.decisions
     columns, examples = decisions.columns(), decisions.examples
     names = decisions.labels_of(columns)
@@ -126,7 +127,8 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
             rows = f"lists in {wording(*SIDES[name])} are as long as rows have columns, and are read as labels"
             way = "for scores or indicators give np.asarray(rows), for labels sets or rows='labels'"
             yield "rows", f"{rows}; {wording(way, ROWS[1])}"
-    yield from () if explained or config.rows is not None else _of_keys(true, pred, tp + fn, tp + fp, examples)
+    is_asked = is_read and config.rows is None and not explained
+    yield from _of_keys((true, tp + fn), (pred, tp + fp), examples) if is_asked else ()
     if config.unknown == "ignore":
         declared = {*keys_of(config.labels or ())}
         for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
@@ -138,9 +140,10 @@ def _of_labels(core: Core, true: Sample, pred: Sample) -> _Warnings:
         yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
 
 
-def _of_keys(true: Sample, pred: Sample, true_counts: Any, pred_counts: Any, examples: int) -> _Warnings:
-    varies = examples >= FIRST and bool(((true_counts > 0) & (true_counts < examples)).any())
-    for name, sample, counts, enough in (("y_true", true, true_counts, True), ("y_pred", pred, pred_counts, varies)):
+def _of_keys(true: tuple[Sample, Any], pred: tuple[Sample, Any], examples: int) -> _Warnings:
+    """Of what is read alone, as a stream may begin with examples that have every label."""
+    varies = examples >= FIRST and bool(((true[1] > 0) & (true[1] < examples)).any())
+    for name, (sample, counts), enough in (("y_true", true, True), ("y_pred", pred, varies)):
         has_names = sample.examples >= FEW and not sample.width and -1 not in sample.lengths
         if enough and has_names and len(counts) > 1 and (counts == examples).all():
             every = f"every example has every label in {wording(*SIDES[name])}"
@@ -158,12 +161,20 @@ def _of_masks(cells: Any, true: Sample, examples: int, declared: int) -> _Warnin
 
 
 def _of_undeclared(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
+    positives = int(cells[[1, 3]].sum())
+    if missing := {"nan", "<NA>"}.intersection(names):
+        string = f"{quoted(min(missing))} is a label, as str(value) gives where a value is missing"
+        yield "missing", f"{string}; give [] where there is no label"
     if "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
     mark = next((mark for mark in "[,;| " if len(names) <= _LABELS and mark in names), "")
     if mark and {len(str(name)) for name in names} == {1} and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
         yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
+    letters = [name for name in names if isinstance(name, str) and name in _LETTERS and len(name) == 1]
+    if 4 < len(names) == len(letters) and "".join(sorted(letters)) not in _LETTERS and positives > 2 * examples:
+        way = "as set(string) gives, and MultiLabelBinarizer of strings; for one label an example give [label]"
+        yield "characters", f"each label is a letter, such as {quoted(letters[0])}, {way}"
     last = len(names) - 1
     if last < _LABELS and _mix_columns(names, cells, examples):
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
@@ -278,6 +289,8 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
+            if re.findall("[-_ ]", printable(true)) != re.findall("[-_ ]", printable(pred)):
+                way = "space, '_' or '-'"
             if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
                 way = "a final .0"
             differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
@@ -289,5 +302,5 @@ def _folded(label: Label) -> str:
     from unicodedata import normalize  # only where names are compared, as importing the package should be quick
 
     name = (label if isinstance(label, str) else printable(label)).translate(_INVISIBLE)
-    folded = normalize("NFKC", name).strip().casefold()
+    folded = normalize("NFKC", name).strip().casefold().replace("_", " ").replace("-", " ")
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

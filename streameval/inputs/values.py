@@ -163,7 +163,9 @@ def _advice_about(value: Any, argument: Argument, mapped: bool = False) -> str:
             return wording(way, _UNQUOTED)
         return f": for labels {labels or 'give lists'}, and leave out columns that are no labels"
     if isinstance(value, list | tuple | AbstractSet):
-        return f": for labels give the list alone{'' if argument.many else ', for many examples use update_many'}"
+        if str in map(type, value):
+            return ": for labels give the list alone"
+        return "" if argument.many else ": for many examples use update_many"
     number, listed = number_or_none(value), not mapped and not argument.width and (argument.many or indicators)
     y = "value" if mapped else "y"
     array = wording(f", with y = numpy.array([*{argument.name}], float)" * listed, "")
