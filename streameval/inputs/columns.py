@@ -15,7 +15,7 @@ from streameval.kernel.commit.numpy import Part
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.config import Config, Null
 from streameval.schema.input_notes import InputNotes, notes_of
-from streameval.schema.labels import Key, LabelIndex, distinct, is_unicode, key_of, normalise
+from streameval.schema.labels import Key, Label, LabelIndex, distinct, is_unicode, key_of, normalise
 from streameval.schema.text import number_of, printable, quoted, suggestion
 
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
@@ -210,9 +210,14 @@ class Reader:
                 raise InputError(f"{other} has {number_of(columns, 'column')}{widths}; give one column per label")
         self._unnamed[name] = width
         if self._positions is None:
-            if not len(self.labels):
-                self.labels.register(list(range(width)))  # in a third of the time that it takes label by label
-            usual = self.labels.labels[:width] == list(range(width))  # ten times as fast as looking them up
+            numbers: list[Label] = list(range(width))
+            if not len(self.labels) and 0 < width == len(self._known) and self._known.labels == numbers:
+                copied = self._known.copy()  # in a tenth of the time that it takes to register them
+                copied.bound(self.labels.limit, self.labels.check_beyond)
+                self.labels.adopt(copied)
+            elif not len(self.labels):
+                self.labels.register(numbers)  # in a third of the time that it takes label by label
+            usual = self.labels.labels[:width] == numbers  # ten times as fast as looking them up
             self._positions = np.arange(width) if usual else np.array(self.columns(range(width)), np.int64)
         return self._positions
 
