@@ -162,8 +162,8 @@ def _of_masks(cells: Any, true: Sample, examples: int, declared: int) -> _Warnin
 
 def _of_undeclared(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
     positives = int(cells[[1, 3]].sum())
-    if missing := {"nan", "<NA>"}.intersection(names):
-        string = f"{quoted(min(missing))} is a label, as str(value) gives where a value is missing"
+    if missing := next((name for name in ("nan", "<NA>") if name in names), None):
+        string = f"{quoted(missing)} is a label, as str(value) gives where a value is missing"
         yield "missing", f"{string}; give [] where there is no label"
     if "" in names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
@@ -171,8 +171,9 @@ def _of_undeclared(names: Sequence[Label], cells: Any, examples: int) -> _Warnin
     if mark and {len(str(name)) for name in names} == {1} and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
         yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
-    letters = [name for name in names if isinstance(name, str) and name in _LETTERS and len(name) == 1]
-    if 4 < len(names) == len(letters) and "".join(sorted(letters)) not in _LETTERS and positives > 2 * examples:
+    few = names if 4 < len(names) <= len(_LETTERS) else ()
+    letters = [name for name in few if isinstance(name, str) and len(name) == 1 and name in _LETTERS]
+    if few and len(few) == len(letters) and "".join(sorted(letters)) not in _LETTERS and positives > 2 * examples:
         way = "as set(string) gives, and MultiLabelBinarizer of strings; for one label an example give [label]"
         yield "characters", f"each label is a letter, such as {quoted(letters[0])}, {way}"
     last = len(names) - 1
