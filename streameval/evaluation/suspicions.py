@@ -286,7 +286,7 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
         only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
         if only and examples >= FIRST:  # of many, at least one of them is
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
-            mine, theirs = mine or both, theirs or masks or both
+            mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"

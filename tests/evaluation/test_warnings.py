@@ -280,6 +280,19 @@ def test_masks_in_another_case_are_warned_of(many: bool):
         ev.update_many([{"cat"}], [{"cat"}], mask=[{"Dog"}])
 
 
+@with_each("side", ["y_pred", "y_true"])
+def test_masks_in_another_case_are_warned_of_where_one_side_lacks_the_label(side: str):
+    lists = [{"cat"}] * 100, [{"cat", "dog"}] * 100
+    ev = evaluator()
+    ev.update_many(*(lists if side == "y_pred" else lists[::-1]), mask=[{"Dog"}] * 100)
+    with pytest.warns(se.DataWarning, match=f"differ in case or Unicode form, one only in {side}, one only in mask"):
+        ev.get()
+    ev = evaluator()
+    ev.update_many([{"cat"}] * 100, [{"cat"}] * 100, mask=[{"Dog", "dog"}] * 100)
+    ev.get()
+    assert ev.warnings == ()
+
+
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_streams_are_not_warned_of(name: str):
     options, stream = HONEST[name]
