@@ -35,8 +35,10 @@ def main(args: Sequence[str] | None = None) -> int:
     if missing:
         return _failed(f"the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'")
     try:
-        if args is None and sys.argv[1:2] == ["watch"]:  # a service is stopped by this signal
-            signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        for name in ("SIGTERM", "SIGHUP") if args is None and sys.argv[1:2] == ["watch"] else ():
+            stop = getattr(signal, name, signal.SIGTERM)  # by which a service is stopped, and a terminal closed
+            if signal.getsignal(stop) != signal.SIG_IGN:  # as by nohup
+                signal.signal(stop, lambda *_: signal.raise_signal(signal.SIGINT))
         if args is None and "pandas" not in sys.modules:
             _leave_pandas_out()
         import typer  # only where everything is there

@@ -234,7 +234,7 @@ def append(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_file_is_watched_while_it_grows_until_a_signal_shows_and_saves(tmp_path, stop):
     path, screen = tmp_path / "r.jsonl", Terminal()
     append(path, b"")
