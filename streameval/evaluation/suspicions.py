@@ -90,7 +90,8 @@ def _of_labels(core: Core, true: Sample, pred: Sample, is_read: bool) -> _Warnin
     complete = bool(tn.any() and (cells.sum(axis=0) == examples).all())  # each example mentions each label
     if not config.has_decisions:  # labels with scores are those that are mentioned where they are false
         cells = np.array([tn, fn, tn, tp, masked])
-    alike = [*_alike(names, cells, examples)] if len(names) <= _LABELS and str in map(type, names) else []
+    comparable = names if len(names) <= _LABELS and str in map(type, names) else []
+    alike = [*_alike(comparable, cells, examples, is_declared=config.labels is not None)]
     yield from alike or _unshared(names, cells, true, pred, examples, complete)
     if config.labels is None and config.rows is None and len(names) == 2:
         keys = decisions.by_example(None)[0]
@@ -265,8 +266,8 @@ def _cut(names: set[str]) -> set[str]:
     return {name[first : len(name) - last] for name in names} if len(names) > 1 else names
 
 
-def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
-    """Labels that differ in surrounding space alone; or in type, case, Unicode form or a final .0 between sides."""
+def _alike(names: Sequence[Label], cells: Any, examples: int, *, is_declared: bool) -> _Warnings:
+    """Labels that differ in surrounding space or type alone; or in case, Unicode form or a final .0 between sides."""
     _, fn, fp, tp, masked = cells
     groups: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
@@ -287,6 +288,8 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
         if only and examples >= FIRST:  # of many, at least one of them is
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
             mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
+        if not ((mine and theirs) or is_declared) and len({type(names[place]) for place in group}) > 1:
+            mine, theirs = group, group[::-1]  # as of CSV and JSON together
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
@@ -295,7 +298,7 @@ def _alike(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
             if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
                 way = "a final .0"
             differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
-            yield "alike", f"{differ}, {only}; use the same names"
+            yield "alike", f"{', '.join(filter(None, [differ, only]))}; use the same names"
             return
 
 

@@ -83,6 +83,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "scores as strings": ({}, repeat((["1"], ["0.76"]), (["0"], [".2"])), 20, "for scores give threshold=0.5, and num"),
     "labels with scores": ({}, repeat((["a"], ["a:0.76"]), (["b"], ["b: 3e-05", "c:1.00"])), 20, "for scores give thr"),
     "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
+    "type on both sides": ({}, repeat(({1}, {1}), ({"1"}, {"1"})), 20, "labels 1 and '1' differ in type; use the same"),
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "case of some": ({}, repeat(({"Cat"}, {"cat"}), ({"cat"}, {"cat"})), 101, "case or Unicode form, one only in y_"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
