@@ -391,8 +391,8 @@ class _Csv:
     def look_for_empty_rows(self, data: bytes, name: str, line: int) -> None:
         """Warn once of a row without any value, as spreadsheets leave below a table, if not all columns are labels."""
         row = self.delimiter.encode() * (self.width - 1)
-        labels = sum(role not in ("by", "weight") for _, role in self.columns.roles)
-        if self.warned or self.width <= labels or not (data.startswith(row) or b"\n" + row in data):
+        labels = {*self.places} - {name for name, role in self.columns.roles if role in ("by", "weight")}
+        if self.warned or self.width <= len(labels) or not (data.startswith(row) or b"\n" + row in data):
             return
         rest = re.escape(row) + rb"\r?(\n|\Z)"
         empty = re.match(rest, data) or re.search(rb"\n" + rest, data)

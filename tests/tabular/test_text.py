@@ -534,6 +534,14 @@ def test_a_row_of_csv_without_any_value_is_warned_of_once(text: str, line: int, 
     assert [str(one.message).partition(", so")[0] for one in caught] == expected
 
 
+def test_a_row_without_any_value_is_refused_where_each_label_has_a_column(tmp_path: Path):
+    path = written(tmp_path, "a.csv", "true_a,true_b,pred_a,pred_b\n1,0,1,1\n,,,\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(se.InputError, match=r"a.csv:3: column 'pred_a' is None"):
+            se.evaluate_table(path, actual="true_*", predicted="pred_*")
+
+
 def test_marks_within_cells_of_csv_are_not_taken_for_ends_of_cells_that_hold_rows(tmp_path: Path):
     lines = ["tags,guess,note", 'cat,dog,5" inch', *["cat,dog,x"] * 5, 'cat,dog,6" inch']
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
