@@ -103,4 +103,5 @@ def _stored(matrix: Any, name: str) -> Lists:
 
 def _indices(numbers: Any) -> Places:
     kind: Any = np.int32 if np.asarray(numbers).dtype == np.int32 else np.int64
-    return np.ascontiguousarray(numbers, kind)
+    result: Places = np.require(numbers, kind, ["C", "ALIGNED"])
+    return result

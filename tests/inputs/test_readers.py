@@ -108,6 +108,15 @@ def with_stored_zeros(bits: Bits) -> sp.csr_array:
     )
 
 
+def with_unaligned_indices(bits: Bits) -> sp.csr_array:
+    """As those read from the bytes of a file are, behind a header of any length."""
+    matrix = sp.csr_array(bits)
+    matrix.indices, matrix.indptr = (
+        np.frombuffer(b"\0" + part.tobytes(), part.dtype, offset=1) for part in (matrix.indices, matrix.indptr)
+    )
+    return matrix
+
+
 def with_unsorted_indices(bits: Bits) -> sp.csr_matrix:
     count, width = bits.shape
     columns = np.tile(np.arange(width)[::-1], count)
@@ -181,6 +190,7 @@ MATRICES: dict[str, Callable[[Bits], object]] = {
         (lambda m: (m.data, m.indices.astype(np.int64), m.indptr.astype(np.int64)))(sp.csr_array(bits)),
         shape=bits.shape,
     ),
+    "csr with unaligned indices": with_unaligned_indices,
     "csr with stored zeros": with_stored_zeros,
     "csr with unsorted indices": with_unsorted_indices,
     "csr with duplicates": with_duplicates,
@@ -996,6 +1006,7 @@ SCORES: dict[str, Callable[[Bits], object]] = {
     "big-endian array": lambda scores: scores.astype(">f8"),
     "objects": lambda scores: scores.astype(object),
     "csr": sp.csr_array,
+    "csr with unaligned indices": with_unaligned_indices,
     "csr with stored zeros": with_stored_zeros,
     "csc": sp.csc_matrix,
     "coo": sp.coo_array,

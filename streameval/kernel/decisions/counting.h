@@ -31,13 +31,15 @@ SE_APART uint32_t se_count_falls(
 static int se_lists_rise(
     ptrdiff_t rows, const int32_t *offsets, const int32_t *places, int64_t held, int64_t limit) {
     const int32_t first = offsets[0], last = offsets[rows];
-    const uint32_t least = limit < INT32_MAX ? (uint32_t)limit : INT32_MAX; /* a negative place is beyond any limit */
+    const uint32_t least = limit <= INT32_MAX ? (uint32_t)limit : (uint32_t)1 << 31; /* negative places are greater */
     uint32_t falls = 0, outside;
+    int32_t start = first; /* read once, as another thread may change the offsets meanwhile */
     if (first < 0 || last < first || last > held) return -1;
     for (ptrdiff_t r = 0; r < rows; r++) {
-        const int32_t start = offsets[r], end = offsets[r + 1];
+        const int32_t end = offsets[r + 1];
         if (end < start || end > last) return -1;
         falls += start < end && end < last && places[end - 1] >= places[end];
+        start = end;
     }
     if (first == last) return 1;
     const int rise = se_count_falls(places + first, places + first + 1, last - first - 1, least, &outside) == falls;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import os
 import random
 import subprocess
@@ -176,6 +177,7 @@ def test_lists_with_repeats_and_damaged_ones_are_recognised(kind: type, seed: in
                 array[at] = retained
     assert rows < 3 or width < 3 or orders_seen == {DISTINCT, REPEATING}
     assert list_order(np.zeros(0, kind), np.zeros(9, kind), width) == DAMAGED
+    assert list_order(np.array([0, 1], kind), np.array([2**31 - 1], kind), 2**31) == DISTINCT
 
 
 LABELS_OF_SCORES = st.sampled_from(["a", "b", "c", "", 1, 2, -3, True, 1.0, None, "unknown", 7])
@@ -436,16 +438,18 @@ def test_twins_count_many_lists_of_few_and_of_many_columns(distinct: bool):
 
 @needs_compiled
 def test_labels_that_the_kernel_remembers_are_released_with_it():
-    labels: list[Any] = [name(place) for place in range(1000, 21_000) for name in (int, str)]
+    labels, again = ([name(place) for place in range(1000, 21_000) for name in (int, str)] for _ in range(2))
+    assert not any(map(operator.is_, labels, again))  # equal, but other objects
     columns = {label: column for column, label in enumerate(labels)}
-    again = [[*map(type(label), [label])] for label in labels]  # equal, but other objects
-    before = [sys.getrefcount(label) for label in labels]
+    before = [sys.getrefcount(label) for label in (*labels, *again)]
     counts = _compiled.Counts(Root(), 0)
-    for examples in (again, [[label] for label in labels], again):
+    for objects in (again, labels, again):
+        examples = [[label] for label in objects]
         assert counts.count_examples(columns, 0, examples, examples, None) == DONE
-    assert [sys.getrefcount(label) for label in labels] != before
-    del counts, examples
-    assert [sys.getrefcount(label) for label in labels] == before
+    del examples, objects
+    assert [sys.getrefcount(label) for label in (*labels, *again)] != before
+    del counts
+    assert [sys.getrefcount(label) for label in (*labels, *again)] == before
 
 
 @needs_compiled
