@@ -394,16 +394,21 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
 
 
 cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* known) except -2:
-    """The same of a label that is not at its place: at the next one, as two may have the same, or in the dict. Equal integers
-    may be many objects, which are remembered once, by their number, as odd addresses are not those of objects."""
+    """The same of a label that is not at its place: at the next one, as two may have the same, or in the dict."""
     cdef Known* second = &self.known[known - self.known ^ 1]
+    if second.label == label and second.column < self.size:
+        return second.column
+    return remembered(self, columns, label, known, second)
+
+
+cdef Py_ssize_t remembered(Placing self, dict columns, PyObject* label, Known* known, Known* second) except -2:
+    """The column of a label in the dict, which is remembered. Equal integers may be many objects, which are remembered
+    once, by their number, as odd addresses are not those of objects."""
     cdef Known* numbered = NULL
     cdef PyObject* value
     cdef Py_ssize_t column
     cdef long long number
     cdef int overflow = 0
-    if second.label == label and second.column < self.size:
-        return second.column
     if PyLong_CheckExact(<object>label):
         number = PyLong_AsLongLongAndOverflow(<object>label, &overflow)
         if 0 <= number < INT32_MAX:
