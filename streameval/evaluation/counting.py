@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 from streameval.errors import MetricError, silent
 from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.details import Details
-from streameval.evaluation.guarding import changes, combines, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import changes, combines, forget_gone, make_read, prepare_forget, reads
 from streameval.evaluation.kinds import check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look_if_due, set_next_look
@@ -43,9 +43,10 @@ class Accumulator(Details, Mergeable):
     _core: Core
     _entry: ClassVar[MetricInfo | None] = None  # of the class of a metric
 
-    def _replace(self, core: Core) -> None:
+    def _replace(self, core: Core, forms: Iterable[Part] = ()) -> None:
         core.states.belong(self._guard)
         replaced = self._core.states.root
+        commit.Root.commit([*forms])
         # In one line, in which no handler runs and no other thread: see `prepare_retire`.
         replaced.guard, self._core = commit.RETIRED, core
 
@@ -234,8 +235,7 @@ class Accumulator(Details, Mergeable):
     @changes
     def reset(self) -> None:
         """Forget every example."""
-        self._replace(self._core.emptied())
-        forget(self._guard)
+        self._replace(self._core.emptied(), prepare_forget(self._guard))
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -169,10 +169,9 @@ def copied(guard: commit.Guard) -> commit.Guard:
     return result
 
 
-def forget(guard: commit.Guard) -> None:
-    """Let an object that is reset remember no more than what it has warned of."""
-    if guard.notes is not None:
-        guard.notes.forget()
+def prepare_forget(guard: commit.Guard) -> list[Part]:
+    """Prepare that an object that is reset remembers no more than what it has warned of."""
+    return [] if guard.notes is None else guard.notes.prepare_forget()
 
 
 def is_gone(holder: Any) -> bool:

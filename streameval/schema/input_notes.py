@@ -31,15 +31,14 @@ class InputNotes:
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
         self.cell = commit.Root().cell(Forms())
-        self.noted = commit.Root().cell((0, {}))  # how many further examples are to be noted; what was, by argument
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget all but the warnings, as of an object that has counted nothing."""
-        self.forget_forms()
+        self.noted = commit.Root().cell((FEW, {}))  # how many further examples are to be noted; what was, by argument
         self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
         self.is_read = False  # whether it was looked because somebody read a value
-        self._note_more({})
+
+    def prepare_forget(self) -> list[Part]:
+        """Prepare to forget all but the warnings, as of an object that has counted nothing."""
+        self.due, self.is_read = FIRST, False  # at once: an object that is not reset after all is looked at again
+        return [self.cell.prepare_store(Forms()), self.noted.prepare_store((FEW, {}))]
 
     def forget_forms(self) -> None:
         """Remember no rows and no labels, of an object that is empty again."""
@@ -75,11 +74,7 @@ class InputNotes:
     def look_later(self) -> None:
         """Look again at twice as many examples, after noting some more."""
         self.due *= 2
-        self._note_more(self.samples)
-
-    def _note_more(self, samples: dict[str, Any]) -> None:
-        """Note some further examples, after those that were noted."""
-        commit.Root.commit([self.noted.prepare_store((FEW, samples))])
+        commit.Root.commit([self.noted.prepare_store((FEW, self.samples))])
 
     def stop(self, noted: int = 0) -> int:
         """From how many examples on the fast path stops for them to be noted, once so many are, or to look at all."""

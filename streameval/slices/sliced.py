@@ -13,7 +13,7 @@ from streameval.errors import CounterOverflowError, InputError, MergeError, Reve
 from streameval.evaluation.core import Reading, core_of
 from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import changes, combines, copied, forget, forget_gone, make, reads
+from streameval.evaluation.guarding import changes, combines, copied, forget_gone, make, prepare_forget, reads
 from streameval.evaluation.pages import Names, report_of
 from streameval.evaluation.suspicions import look, look_if_due, set_next_look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
@@ -108,8 +108,9 @@ class Sliced(Mergeable, Generic[A]):
     def reset(self) -> None:
         """Forget every example."""
         groups = (AxisSlices(axis, {REST: built_like(self._template, guard=self._guard)}) for axis in self._axes)
-        self._cell = commit.Root().cell(tuple(groups))
-        forget(self._guard)
+        cell, forms = commit.Root().cell(tuple(groups)), prepare_forget(self._guard)
+        commit.Root.commit(forms)
+        self._cell = cell
 
     @property
     def _slices(self) -> tuple[AxisSlices[A], ...]:

@@ -13,7 +13,7 @@ from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A
 from streameval.evaluation.details import Details
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import Change, answers, changes, forget, forget_gone, make_read, reads
+from streameval.evaluation.guarding import Change, answers, changes, forget_gone, make_read, prepare_forget, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
@@ -56,7 +56,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """What the cell holds where there is no example."""
 
     @abstractmethod
-    def _become(self, value: Any) -> None:
+    def _become(self, value: Any, forms: Iterable[Part] = ()) -> None:
         """Let the cell hold something else, in which nothing of the rest is counted."""
 
     @property
@@ -204,8 +204,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     @changes
     def reset(self) -> None:
         """Forget every example, and the time."""
-        self._become(self._empty())
-        forget(self._guard)
+        self._become(self._empty(), prepare_forget(self._guard))
 
     @abstractmethod
     def merge(self, other: Self) -> None:

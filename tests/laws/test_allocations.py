@@ -126,6 +126,30 @@ def test_an_example_is_counted_right_or_not_at_all_whichever_python_object_finds
                 assert one.to_bytes() == right.to_bytes()
 
 
+@with_each("title", [*HOLDERS])
+def test_an_object_is_reset_or_not_at_all_whichever_python_object_finds_no_memory(title: str):
+    allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
+    held, refused = HOLDERS[title](se.Evaluator(["f1_micro"])), 0
+    group = {"where": {"group": "a"}} if title == "sliced" else {}
+    for number in range(30):
+        held.update({"a", f"label {number}"}, {"a"}, **group)
+    for request in range(150, 0, -1):
+        one, right = held.copy(), held.copy()
+        right.reset()
+        before, after = (each.to_bytes() for each in (one, right))
+        allocator.set_nomemory(request, request + 1)
+        try:
+            one.reset()
+        except (MemoryError, SystemError):
+            allocator.remove_mem_hooks()
+            refused += 1
+            assert one.to_bytes() == before
+        else:
+            allocator.remove_mem_hooks()
+            assert one.to_bytes() == after
+    assert refused > 20
+
+
 def test_marks_of_columns_are_freed_where_no_memory_is_left_for_mentions():
     allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
     size, width = Path("/proc/self/statm"), 2**21
