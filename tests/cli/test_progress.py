@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -239,7 +240,8 @@ def test_a_file_is_watched_while_it_grows_until_a_signal_shows_and_saves(tmp_pat
     path, screen = tmp_path / "r.jsonl", Terminal()
     append(path, b"")
     streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
-    with started(tmp_path, ["r.jsonl", *COLUMNS], "watch", **streams) as process:
+    default = partial(signal.signal, stop, signal.SIG_DFL)  # which `nohup` takes from what it starts
+    with started(tmp_path, ["r.jsonl", *COLUMNS], "watch", **streams, preexec_fn=default) as process:
         screen.until(lambda text: "no examples" in text and "Ctrl-C ends" in text)
         append(path, LINES + LINES[:10])
         screen.until(lambda text: "3 examples" in text and f"{library().get('f1_micro'):.4f}" in text)

@@ -295,5 +295,5 @@ def test_errors_of_weights_name_what_was_written(call: Callable[..., object], we
 
 
 def test_a_label_that_is_called_weights_keeps_its_name():
-    with pytest.raises(se.LabelError, match="label 'weights' is not among"):
+    with pytest.raises(se.LabelError, match="label 'weights' is not the declared label 'a'"):
         se.score([["weights"]], [["a"]], labels=["a"], sample_weight=[1])

@@ -311,9 +311,8 @@ def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], mes
 
 def test_labels_that_are_not_declared_are_reported_with_their_column():
     made = job(metrics=se.Evaluator(METRICS, labels=["cat"]))
-    with pytest.raises(
-        se.LabelError, match=r"^column 'predicted' \(row 1 .*: label 'cta' is not among .* did you mean 'cat'"
-    ):
+    message = r"^column 'predicted' \(row 1 .*: label 'cta' is not the declared label 'cat'; did you mean 'cat'"
+    with pytest.raises(se.LabelError, match=message):
         made.state([pa.table({"actual": [["cat"]] * 2, "predicted": [["cat"], ["cta"]]})])
 
 

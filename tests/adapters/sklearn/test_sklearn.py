@@ -179,8 +179,8 @@ def test_sparse_truths_and_predictions_are_scored():
         ({"metric": "f1_marco"}, se.MetricError, "did you mean"),
         ({"metric": ["f1_macro", "roc_auc_macro"]}, se.MetricError, "threshold="),
         ({"metric": "f1_macro", "response_method": "proba"}, se.InputError, "must be one of 'auto'"),
-        ({"metric": "f1_macro", "response_method": "predict_proba"}, se.InputError, "give threshold="),
-        ({"metric": "roc_auc_macro", "response_method": "predict"}, se.InputError, "need scores"),
+        ({"metric": "f1_macro", "response_method": "predict_proba"}, se.InputError, "set threshold="),
+        ({"metric": "roc_auc_macro", "response_method": "predict"}, se.InputError, "require scores"),
     ],
 )
 def test_what_no_scorer_can_be_made_of_is_reported(options: dict, error: type[Exception], message: str):
