@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from string import ascii_lowercase
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,6 @@ from streameval.states.views import Tables
 _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
@@ -116,7 +116,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample, is_read: bool) -> _Warnin
             yield "column", f"{labels}; where 1 means true, give one column on both sides"
         if sample.mixed == sample.examples >= FEW:
             rows = f"every list in {wording(*SIDES[name])} has strings and integers, as rows with an id or a count do"
-            yield "mixed", f"{rows}; write lists of labels alone, or give {option('rows', 'labels')}"
+            yield "mixed", f"{rows}; write lists that have only labels, or give {option('rows', 'labels')}"
             explained = True
         elif fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
             rows = f"lists in {wording(*SIDES[name])} have one length and repeat labels"
@@ -142,7 +142,7 @@ def _of_labels(core: Core, true: Sample, pred: Sample, is_read: bool) -> _Warnin
 
 
 def _of_keys(true: tuple[Sample, Any], pred: tuple[Sample, Any], examples: int) -> _Warnings:
-    """Of what is read alone, as a stream may begin with examples that have every label."""
+    """Only when a value is read, as a stream may begin with examples that have every label."""
     varies = examples >= FIRST and bool(((true[1] > 0) & (true[1] < examples)).any())
     for name, (sample, counts), enough in (("y_true", true, True), ("y_pred", pred, varies)):
         has_names = sample.examples >= FEW and not sample.width and -1 not in sample.lengths
@@ -172,9 +172,9 @@ def _of_undeclared(names: Sequence[Label], cells: Any, examples: int) -> _Warnin
     if mark and {len(str(name)) for name in names} == {1} and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
         yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
-    few = names if 4 < len(names) <= len(_LETTERS) else ()
-    letters = [name for name in few if isinstance(name, str) and len(name) == 1 and name in _LETTERS]
-    if few and len(few) == len(letters) and "".join(sorted(letters)) not in _LETTERS and positives > 2 * examples:
+    few = names if len(names) <= len(ascii_lowercase) else ()
+    letters = [name for name in few if isinstance(name, str) and len(name) == 1 and name in ascii_lowercase]
+    if len(letters) == len(names) > 4 and "".join(sorted(letters)) not in ascii_lowercase and positives > 2 * examples:
         way = "as set(string) gives, and MultiLabelBinarizer of strings; for one label an example give [label]"
         yield "characters", f"each label is a letter, such as {quoted(letters[0])}, {way}"
     last = len(names) - 1
@@ -267,7 +267,7 @@ def _cut(names: set[str]) -> set[str]:
 
 
 def _alike(names: Sequence[Label], cells: Any, examples: int, *, is_declared: bool) -> _Warnings:
-    """Labels that differ in surrounding space or type alone; or in case, Unicode form or a final .0 between sides."""
+    """Labels that differ only in surrounding space or type; or in case, Unicode form or a final .0 between sides."""
     _, fn, fp, tp, masked = cells
     groups: dict[Hashable, list[int]] = {}
     for place, name in enumerate(names):
