@@ -39,7 +39,7 @@ class Predictor:
     def __call__(self, x: object, extra: Mapping[str, Any]) -> object:
         """The prediction for one example; None where the model predicts nothing."""
         try:
-            y_pred: Any = self._predict(x, **extra)
+            y_pred: Any = self._predict(x, **extra) if extra else self._predict(x)
         except (NotImplementedError, AttributeError) as error:
             # The last step of a pipeline may lack the method.
             if not self._scores or getattr(error, "name", "predict_proba_one") != "predict_proba_one":
@@ -50,8 +50,9 @@ class Predictor:
         if type(y_pred) is dict or isinstance(y_pred, Mapping):
             if self._scores:
                 return self._scored(y_pred) if y_pred else None
-            if NoneType in map(type, y_pred.values()):
-                return {label: value for label, value in y_pred.items() if value is not None}
+            for value in y_pred.values():
+                if value is None:
+                    return {label: value for label, value in y_pred.items() if value is not None}
             return y_pred or None
         if isinstance(y_pred, list | tuple | AbstractSet) or (hasattr(y_pred, "ndim") and y_pred.ndim):
             return y_pred
