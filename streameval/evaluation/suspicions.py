@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from string import ascii_lowercase
 from typing import Any, TypeAlias
 
@@ -43,7 +43,7 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
         notes.is_read = notes.is_read or is_read
         while examples >= notes.due:
             notes.look_later()
-        warnings = [*_suspicions(counted, notes, is_read)]
+        warnings = [*_suspicions(_Counted(counted, notes, is_read))]
     for about, message in warnings:  # while no guard is held, as filters may be code of the user
         notes.warn(about, message)
 
@@ -60,192 +60,172 @@ def set_next_look(guard: commit.Guard, core: Core, reader: Reader | None = None)
         core.table.most = min(notes_of(guard).stop(reader.noted if reader else 0), COUNT_MAX)
 
 
-def _suspicions(core: Core, notes: InputNotes, is_read: bool) -> _Warnings:
-    true, pred = (notes.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
-    yield from _of_labels(core, true, pred, is_read)
-    if core.config.scored and pred.numbers:
-        yield from _of_scores(pred)
-    few = FIRST <= core.states.examples < 10 * FIRST  # of more this takes as long as an area: only before one is read
-    if "curves" in core.config.states and (few or (is_read and core.states.examples >= FIRST)):
-        yield from _of_curves(core)
+class _Counted:
+    """What an object has counted, and what was noted of its input."""
+
+    def __init__(self, core: Core, notes: InputNotes, is_read: bool) -> None:
+        self.core, self.config, self.is_read = core, core.config, is_read
+        self.examples, self.declared = core.decisions.examples, core.labels.fixed
+        self.true, self.pred = (notes.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
+        columns = core.decisions.columns()
+        self.names = core.decisions.labels_of(columns)
+        self.comparable = self.names if len(self.names) <= _LABELS else []
+        self.cells = tn, fn, fp, tp, _ = core.decisions.by_label(columns, None)
+        self.positives = tp + fn, tp + fp  # of each label, in y_true and in y_pred
+        self.complete = bool(tn.any() and (self.cells.sum(axis=0) == self.examples).all())  # all labels in each example
+        self.abouts: set[str] = set()  # what there were warnings about
+
+    @property
+    def mentions(self) -> Any:
+        """The cells of labels, where those with scores count as predicted where they are mentioned as false."""
+        return self.cells if self.config.has_decisions else self.cells[[0, 1, 0, 3, 4]]
+
+    @property
+    def sizes(self) -> tuple[Any, Any]:
+        """How many labels are true and predicted, row by row, and how many examples have so many."""
+        keys, times = self.core.decisions.by_example(None)
+        return keys[:, :2], times
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether a warning says already why there are so many labels in an example."""
+        return not self.abouts.isdisjoint(("padding", "flags", "mixed", "repeats"))
 
 
-def _of_labels(core: Core, true: Sample, pred: Sample, is_read: bool) -> _Warnings:
-    config, decisions = core.config, core.decisions
-    columns, examples = decisions.columns(), decisions.examples
-    names = decisions.labels_of(columns)
-    cells = decisions.by_label(columns, None)
-    tn, fn, fp, tp, masked = cells
-    yield from _of_masks(cells, true, examples, core.labels.fixed)
-    yield from _of_undeclared(names, cells, examples) if config.labels is None else ()
-    explained = False
-    negative = [label for label in names if isinstance(label, int) and label < 0] if len(names) <= _LABELS else []
-    if config.labels is None and negative and {-1, -100}.issuperset(negative):
-        place, (keys, times) = names.index(negative[0]), decisions.by_example(None)
-        positive = (tp + fn, tp + fp)[: 1 + config.has_decisions]
-        if any(counts[place] > times[keys[:, side] == 1].sum() for side, counts in enumerate(positive)):
-            pad = f"examples have label {negative[0]} and another, as padded lists do"
-            yield "padding", f"{pad}; leave out labels below 0"
-            explained = True
-    complete = bool(tn.any() and (cells.sum(axis=0) == examples).all())  # each example mentions each label
-    if not config.has_decisions:  # labels with scores are those that are mentioned where they are false
-        cells = np.array([tn, fn, tn, tp, masked])
-    comparable = names if len(names) <= _LABELS and str in map(type, names) else []
-    alike = [*_alike(comparable, cells, examples, is_declared=config.labels is not None)]
-    yield from alike or _unshared(names, cells, true, pred, examples, complete)
-    if config.labels is None and config.rows is None and len(names) == 2:
-        keys = decisions.by_example(None)[0]
-        flags = {str(name).lower(): name for name in names}
-        if flags.keys() in _FLAGS and (keys[:, :2] == 2).any():
-            both = f"the labels are {quoted(names[0])} and {quoted(names[1])}, and examples have both"
-            array = f"give np.asarray(rows) == {quoted(flags[max(flags)])}"
-            advice = wording(array, "write true and false without quotes")
-            yield "flags", f"{both}; for indicators {advice}, for labels {option('rows', 'labels')}"
-            explained = True
-        is_binary = {*names} in ({0, 1}, {"0", "1"}) and true.lengths == pred.lengths == {1}
-        if is_binary and (keys[:, :2] == 1).all():
-            sides = wording("y_true and y_pred", "--actual and --predicted")
-            single = f"every list in {sides} has one member, and all are 0 or 1"
-            long = wording("", ", for a row for each label --example and --label")
-            yield "single", f"{single}; {wording(*ROWS).format('np.asarray(rows, int) or ', 'sets or ')}{long}"
-    samples = ("y_true", true, pred.width), ("y_pred", pred, true.width * config.has_decisions)
-    for name, sample, width in samples if config.labels is None and config.rows is None else ():
-        fixed = len(sample.lengths) == 1 < max(sample.lengths)
-        if sample.width == 0 and width == 1 and {*names} == {0, 1}:
-            labels = f"{wording(*SIDES[name])} has labels 0 and 1, and the other side one column, which is label 0"
-            yield "column", f"{labels}; where 1 means true, give one column on both sides"
-        if sample.mixed == sample.examples >= FEW:
-            rows = f"every list in {wording(*SIDES[name])} has strings and integers, as rows with an id or a count do"
-            yield "mixed", f"{rows}; write lists that have only labels, or give {option('rows', 'labels')}"
-            explained = True
-        elif fixed and 4 * sample.repeats > sample.examples >= FEW and not explained:
-            rows = f"lists in {wording(*SIDES[name])} have one length and repeat labels"
-            write = wording("give [f'{i}={c}' for i, c in enumerate(row)]", "write labels such as '0=3'")
-            ways = f"{write}, for labels {wording('sets or ', '')}{option('rows', 'labels')}"
-            yield "repeats", f"{rows}, as with padding, to be left out, or with a class for each column; {ways}"
-            explained = True
-        elif fixed and sample.lengths == {width} and sample.examples >= FEW:
-            rows = f"lists in {wording(*SIDES[name])} are as long as rows have columns, and are read as labels"
-            way = "for scores or indicators give np.asarray(rows), for labels sets or rows='labels'"
-            yield "rows", f"{rows}; {wording(way, ROWS[1])}"
-    is_asked = is_read and config.rows is None and not explained
-    yield from _of_keys((true, tp + fn), (pred, tp + fp), examples) if is_asked else ()
-    if config.unknown == "ignore":
-        declared = {*keys_of(config.labels or ())}
-        for name, sample, counts in (("y_true", true, tp + fn), ("y_pred", pred, tp + fp)):
-            if sample.labels and not counts.any() and declared.isdisjoint(sample.labels):
-                which = f"{wording(*SIDES[name])} is ignored, such as {quoted(next(iter(sample.labels.values())))}"
-                yield f"ignored {name}", f"every label of {which}; none is among {wording('labels=[...]', '--labels')}"
-    if isinstance(config.threshold, float) and pred.numbers:
-        negatives = examples * core.labels.fixed - int(cells[1:, : core.labels.fixed].sum()) + int(tn.sum())
-        yield from _compared(pred, config.threshold, examples, int((tp + fp).sum()), negatives + int(fn.sum()))
+def _suspicions(counted: _Counted) -> _Warnings:
+    rows, undeclared = counted.config.rows, counted.config.labels is None
+    groups = (
+        (True, (_of_masks,)),
+        (undeclared, (_of_strings, _of_characters, _of_mixed_columns, _of_positions, _of_padding)),
+        (True, (_of_names,)),
+        (undeclared and rows is None, (_of_two_labels, _of_lists)),
+        (counted.is_read and rows is None, (_of_every_label,)),
+        (True, (_of_ignored, _of_threshold, _of_scores, _of_curves)),
+    )
+    for rule in (rule for applies, rules in groups if applies for rule in rules):
+        for about, message in rule(counted):
+            counted.abouts.add(about)
+            yield about, message
 
 
-def _of_keys(true: tuple[Sample, Any], pred: tuple[Sample, Any], examples: int) -> _Warnings:
-    """Only when a value is read, as a stream may begin with examples that have every label."""
-    varies = examples >= FIRST and bool(((true[1] > 0) & (true[1] < examples)).any())
-    for name, (sample, counts), enough in (("y_true", true, True), ("y_pred", pred, varies)):
-        has_names = sample.examples >= FEW and not sample.width and -1 not in sample.lengths
-        if enough and has_names and len(counts) > 1 and (counts == examples).all():
-            every = f"every example has every label in {wording(*SIDES[name])}"
-            way = ", as set(mapping) and rankings of all labels do; give the mapping, or lists without false labels"
-            yield "keys", every + wording(way, "")
-
-
-def _of_masks(cells: Any, true: Sample, examples: int, declared: int) -> _Warnings:
-    tn, _, fp, _, masked = cells
+def _of_masks(counted: _Counted) -> _Warnings:
+    tn, _, fp, _, masked = cells = counted.cells
     every = f"every truth in {wording(*SIDES['y_true'])} is unknown"
-    if not cells[:4].any() and masked.any() and (masked >= examples)[:declared].all():
+    are_ones = counted.true.low == counted.true.high == 1 and not (tn | fp).any() and masked.any()
+    if not cells[:4].any() and masked.any() and (masked >= counted.examples)[: counted.declared].all():
         yield "truth", f"{every}; {option('mask')} marks unknown truths: is it inverted?"
-    elif true.low == true.high == 1 and not (tn | fp).any() and masked.any() and cells.sum() == tn.size * examples:
+    elif are_ones and cells.sum() == tn.size * counted.examples:
         yield "truth", f"{every} or true, so precision is 1; where NaN, None or an empty cell means false, write 0"
 
 
-def _of_undeclared(names: Sequence[Label], cells: Any, examples: int) -> _Warnings:
-    positives = int(cells[[1, 3]].sum())
-    if missing := next((name for name in ("nan", "<NA>") if name in names), None):
+def _of_strings(counted: _Counted) -> _Warnings:
+    if missing := next((name for name in ("nan", "<NA>") if name in counted.names), None):
         string = f"{quoted(missing)} is a label, as str(value) gives where a value is missing"
         yield "missing", f"{string}; give [] where there is no label"
-    if "" in names:
+    if "" in counted.names:
         yield "empty", "the empty string is a label, as ''.split(',') gives; leave it out where there is no label"
-    mark = next((mark for mark in "[,;| " if len(names) <= _LABELS and mark in names), "")
-    if mark and {len(str(name)) for name in names} == {1} and sum(str(name).isalnum() for name in names) > 1:
+
+
+def _of_characters(counted: _Counted) -> _Warnings:
+    names = [name for name in counted.comparable if len(printable(name)) == 1]
+    if not 1 < len(names) == len(counted.names):
+        return
+    mark = next((mark for mark in "[,;| " if mark in names), "")
+    if mark and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
         yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
-    few = names if len(names) <= len(ascii_lowercase) else ()
-    letters = [name for name in few if isinstance(name, str) and len(name) == 1 and name in ascii_lowercase]
-    if len(letters) == len(names) > 4 and "".join(sorted(letters)) not in ascii_lowercase and positives > 2 * examples:
+    are_letters = all(isinstance(name, str) and name in ascii_lowercase for name in names)
+    many = counted.cells[[1, 3]].sum() > 2 * counted.examples
+    if are_letters and len(names) > 4 and many and "".join(sorted(map(str, names))) not in ascii_lowercase:
         way = "as set(string) gives, and MultiLabelBinarizer of strings; for one label an example give [label]"
-        yield "characters", f"each label is a letter, such as {quoted(letters[0])}, {way}"
-    last = len(names) - 1
-    if last < _LABELS and _mix_columns(names, cells, examples):
+        yield "characters", f"each label is a letter, such as {quoted(names[0])}, {way}"
+
+
+def _of_mixed_columns(counted: _Counted) -> _Warnings:
+    """Labels that are 0, 1, 2 ..., as of columns without names, and strings, as only bytes or merges mix them."""
+    are_integers = np.array([isinstance(name, int) for name in counted.comparable], bool)
+    integers, mentions = {*range(int(are_integers.sum()))}, counted.cells.sum(axis=0)
+    if not 1 < len(integers) < len(are_integers) or not integers.issubset(counted.names):
+        return
+    rows, mixed = mentions[are_integers].max(), mentions[~are_integers]
+    are_columns = bool((mentions[are_integers] == rows).all() and counted.cells[0, are_integers].any())
+    if are_columns and (mixed <= counted.examples - rows).all():
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; {wording(*DECLARE)}"
-    if 1 < last < _LABELS and {*names} == {*range(last + 1)}:
-        tn, fn, fp, tp, _ = cells = cells[:, np.argsort(names)]
-        true, pred, rows = tp + fn > 0, tp + fp > 0, cells.sum(axis=0) == examples
+
+
+def _of_positions(counted: _Counted) -> _Warnings:
+    last = len(counted.comparable) - 1
+    if last > 1 and {*counted.comparable} == {*range(last + 1)}:
+        tn, fn, fp, tp, _ = cells = counted.cells[:, np.argsort(counted.comparable)]
+        true, pred, rows = tp + fn > 0, tp + fp > 0, cells.sum(axis=0) == counted.examples
         if rows[:-1].all() and not tn[-1] and true[-1] != pred[-1] and not (true if true[-1] else pred)[0]:
-            counted = f"columns without names are the labels 0 to {last - 1}, and lists have 1 to {last}"
-            yield "positions", f"{counted}; subtract 1 from labels in lists"
+            differ = f"columns without names are the labels 0 to {last - 1}, and lists have 1 to {last}"
+            yield "positions", f"{differ}; subtract 1 from labels in lists"
 
 
-def _of_scores(pred: Sample) -> _Warnings:
-    if pred.permuted:
-        advice = wording("for scores give these, for a ranking streameval.TopK(rows)", "give scores")
-        permuted = f"each row of {wording(*SIDES['y_pred'])} is a permutation of 0, 1, 2 ..., as argsort gives"
-        yield "permutations", f"{permuted}; {advice}"
-    elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
-        binary = f"all scores in {wording(*SIDES['y_pred'])} are 0 or 1, as binary predictions are"
-        yield "binary", f"{binary}; give probabilities or other scores"
+def _of_padding(counted: _Counted) -> _Warnings:
+    negative = [label for label in counted.comparable if isinstance(label, int) and label < 0]
+    if negative and {-1, -100}.issuperset(negative):
+        place, (sizes, times) = counted.names.index(negative[0]), counted.sizes
+        sides = enumerate(counted.positives[: 1 + counted.config.has_decisions])
+        if any(positives[place] > times[sizes[:, side] == 1].sum() for side, positives in sides):
+            pad = f"examples have label {negative[0]} and another, as padded lists do"
+            yield "padding", f"{pad}; leave out labels below 0"
 
 
-def _of_curves(core: Core) -> _Warnings:
-    views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
-    # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
-    rows = views.named("curves", "curves").counted_pairs
-    pairs, mixed = sum(neg * pos for neg, pos, *_ in rows), sum(mixed for *_, mixed in rows)
-    if mixed > _UNORDERED * pairs:
-        close = f"scores in {wording(*SIDES['y_pred'])} are so close together that bins hide the order of"
-        close = f"{close} {mixed / pairs:.0%} of pairs of a positive and a negative"
-        yield "bins", f"{close}: give scores minus their mean, or logits{wording('; see bounds()', '')}"
+def _of_names(counted: _Counted) -> _Warnings:
+    alike = [*_of_alike(counted)] if str in map(type, counted.comparable) else []
+    yield from alike or _of_unshared(counted)
 
 
-def _compared(pred: Sample, threshold: float, examples: int, reached: int, missed: int) -> _Warnings:
-    compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
-    check = f"check {option('threshold')}"
-    if threshold == 0.5 and (pred.low < -_ROUNDED or pred.high > 1 + _ROUNDED):
-        advice = f"for logits give {option('threshold', 0)}, for percentages 50"
-        yield "threshold", f"{compared}, which is for probabilities; {advice}"
-    elif examples >= FIRST and pred.low < pred.high:
-        if not reached and pred.high < threshold:
-            yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; {check}"
-        elif not missed and pred.low >= threshold:
-            yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; {check}"
+def _of_alike(counted: _Counted) -> _Warnings:
+    """Labels that differ only in surrounding space or type; or in case, Unicode form or a final .0 between sides."""
+    names, (_, fn, fp, tp, masked) = counted.comparable, counted.mentions
+    groups: dict[Hashable, list[int]] = {}
+    for place, name in enumerate(names):
+        groups.setdefault(_folded(name), []).append(place)
+    known = {*names}
+    for label in names:
+        if isinstance(label, str) and label != (plain := label.strip()) and plain in known and plain:
+            yield "space", f"labels {quoted(plain)} and {quoted(label)} differ in surrounding space; strip labels"
+            return
+    for group in (group for group in groups.values() if len(group) > 1):
+        mine, theirs = (
+            [place for place in group if side[place] and not other[place] and not tp[place]]
+            for side, other in ((fn, fp), (fp, fn))
+        )
+        masks = [place for place in group if masked[place] and not counted.mentions[:4, place].any()]
+        sides = ("y_true", mine), ("y_pred", theirs), ("mask", masks)
+        only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
+        if only and counted.examples >= FIRST:  # of many, at least one of them is
+            both = [place for place in group if tp[place] or (fn[place] and fp[place])]
+            mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
+        if counted.config.labels is None and not (mine and theirs) and len({type(names[place]) for place in group}) > 1:
+            mine, theirs = group, group[::-1]  # as of CSV and JSON together
+        if mine and theirs:
+            true, pred = names[mine[0]], names[theirs[0]]
+            way = "type" if type(true) is not type(pred) else "case or Unicode form"
+            if re.findall("[-_ ]", printable(true)) != re.findall("[-_ ]", printable(pred)):
+                way = "space, '_' or '-'"
+            if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
+                way = "a final .0"
+            differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
+            yield "alike", f"{', '.join(filter(None, [differ, only]))}; use the same names"
+            return
 
 
-def _mix_columns(names: Sequence[Label], cells: Any, examples: int) -> bool:
-    """Whether labels are 0, 1, 2 ..., as of columns without names, and strings, as only bytes or merges mix them."""
-    are_integers = np.array([isinstance(name, int) for name in names], bool)
-    integers, mentions = {*range(int(are_integers.sum()))}, cells.sum(axis=0)
-    width, rows = len(integers), int(mentions[are_integers].max(initial=0))
-    if not 1 < width < len(names) or not integers.issubset(names) or not cells[0, are_integers].any():
-        return False
-    return bool((mentions[are_integers] == rows).all() and (mentions[~are_integers] <= examples - rows).all())
-
-
-def _unshared(
-    names: Sequence[Label], cells: Any, true: Sample, pred: Sample, examples: int, complete: bool
-) -> _Warnings:
-    _, fn, fp, tp, _ = cells
-    if tp.any() or (not complete and ((fn > 0) & (fp > 0)).any()) or not (fn.any() and fp.any()):
+def _of_unshared(counted: _Counted) -> _Warnings:
+    names, (tn, fn, fp, tp, _), true, pred = counted.names, counted.mentions, counted.true.labels, counted.pred.labels
+    if tp.any() or (not counted.complete and ((fn > 0) & (fp > 0)).any()) or not (fn.any() and fp.any()):
         return
-    if not true.labels.keys().isdisjoint(pred.labels) or (cells[0].any() and not (true.labels and pred.labels)):
+    if not true.keys().isdisjoint(pred) or (tn.any() and not (true and pred)):
         return  # a label that is shared may be false where it is
-    fp = np.where([key_of(name) in true.labels for name in names], 0, fp)
+    fp = np.where([key_of(name) in true for name in names], 0, fp)
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
     true_decimals, decimals = ([isinstance(name, str) and _DECIMAL.fullmatch(name) for name in side] for side in sides)
     are_scores = all(decimals) and not any(true_decimals)
-    if examples >= FIRST or are_scores or complete or _same(*sides):
+    if counted.examples >= FIRST or are_scores or counted.complete or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
         unshared = wording(unshared, "no true label is a predicted one")
@@ -266,40 +246,115 @@ def _cut(names: set[str]) -> set[str]:
     return {name[first : len(name) - last] for name in names} if len(names) > 1 else names
 
 
-def _alike(names: Sequence[Label], cells: Any, examples: int, *, is_declared: bool) -> _Warnings:
-    """Labels that differ only in surrounding space or type; or in case, Unicode form or a final .0 between sides."""
-    _, fn, fp, tp, masked = cells
-    groups: dict[Hashable, list[int]] = {}
-    for place, name in enumerate(names):
-        groups.setdefault(_folded(name), []).append(place)
-    known = {*names}
-    for label in names:
-        if isinstance(label, str) and label != (plain := label.strip()) and plain in known and plain:
-            yield "space", f"labels {quoted(plain)} and {quoted(label)} differ in surrounding space; strip labels"
-            return
-    for group in (group for group in groups.values() if len(group) > 1):
-        mine, theirs = (
-            [place for place in group if side[place] and not other[place] and not tp[place]]
-            for side, other in ((fn, fp), (fp, fn))
-        )
-        masks = [place for place in group if masked[place] and not cells[:4, place].any()]
-        sides = ("y_true", mine), ("y_pred", theirs), ("mask", masks)
-        only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
-        if only and examples >= FIRST:  # of many, at least one of them is
-            both = [place for place in group if tp[place] or (fn[place] and fp[place])]
-            mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
-        if not ((mine and theirs) or is_declared) and len({type(names[place]) for place in group}) > 1:
-            mine, theirs = group, group[::-1]  # as of CSV and JSON together
-        if mine and theirs:
-            true, pred = names[mine[0]], names[theirs[0]]
-            way = "type" if type(true) is not type(pred) else "case or Unicode form"
-            if re.findall("[-_ ]", printable(true)) != re.findall("[-_ ]", printable(pred)):
-                way = "space, '_' or '-'"
-            if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
-                way = "a final .0"
-            differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
-            yield "alike", f"{', '.join(filter(None, [differ, only]))}; use the same names"
-            return
+def _of_two_labels(counted: _Counted) -> _Warnings:
+    if len(counted.names) != 2:
+        return
+    (first, second), sizes = counted.names, counted.sizes[0]
+    flags = {str(name).lower(): name for name in counted.names}
+    if flags.keys() in _FLAGS and (sizes == 2).any():
+        both = f"the labels are {quoted(first)} and {quoted(second)}, and examples have both"
+        array = f"give np.asarray(rows) == {quoted(flags[max(flags)])}"
+        advice = wording(array, "write true and false without quotes")
+        yield "flags", f"{both}; for indicators {advice}, for labels {option('rows', 'labels')}"
+    lengths = counted.true.lengths | counted.pred.lengths
+    if flags.keys() == {"0", "1"} and type(first) is type(second) and lengths == {1} and (sizes == 1).all():
+        sides = wording("y_true and y_pred", "--actual and --predicted")
+        single = f"every list in {sides} has one member, and all are 0 or 1"
+        long = wording("", ", for a row for each label --example and --label")
+        yield "single", f"{single}; {wording(*ROWS).format('np.asarray(rows, int) or ', 'sets or ')}{long}"
+
+
+def _of_lists(counted: _Counted) -> _Warnings:
+    true, pred = counted.true, counted.pred
+    sides = ("y_true", true, pred.width), ("y_pred", pred, true.width * counted.config.has_decisions)
+    for name, sample, width in sides:
+        side, fixed = wording(*SIDES[name]), len(sample.lengths) == 1 < max(sample.lengths)
+        if sample.width == 0 and width == 1 and {*counted.names} == {0, 1}:
+            labels = f"{side} has labels 0 and 1, and the other side one column, which is label 0"
+            yield "column", f"{labels}; where 1 means true, give one column on both sides"
+        if sample.mixed == sample.examples >= FEW:
+            rows = f"every list in {side} has strings and integers, as rows with an id or a count do"
+            yield "mixed", f"{rows}; write lists that have only labels, or give {option('rows', 'labels')}"
+        elif fixed and 4 * sample.repeats > sample.examples >= FEW and not counted.is_explained:
+            rows = f"lists in {side} have one length and repeat labels"
+            write = wording("give [f'{i}={c}' for i, c in enumerate(row)]", "write labels such as '0=3'")
+            ways = f"{write}, for labels {wording('sets or ', '')}{option('rows', 'labels')}"
+            yield "repeats", f"{rows}, as with padding, to be left out, or with a class for each column; {ways}"
+        elif fixed and sample.lengths == {width} and sample.examples >= FEW:
+            rows = f"lists in {side} are as long as rows have columns, and are read as labels"
+            way = "for scores or indicators give np.asarray(rows), for labels sets or rows='labels'"
+            yield "rows", f"{rows}; {wording(way, ROWS[1])}"
+
+
+def _of_every_label(counted: _Counted) -> _Warnings:
+    """Only when a value is read, as a stream may begin with examples that have every label."""
+    if counted.is_explained:
+        return
+    true, pred = counted.positives
+    varies = counted.examples >= FIRST and bool(((true > 0) & (true < counted.examples)).any())
+    sides = ("y_true", counted.true, true, True), ("y_pred", counted.pred, pred, varies)
+    for name, sample, positives, enough in sides:
+        has_names = sample.examples >= FEW and not sample.width and -1 not in sample.lengths
+        if enough and has_names and len(positives) > 1 and (positives == counted.examples).all():
+            every = f"every example has every label in {wording(*SIDES[name])}"
+            way = ", as set(mapping) and rankings of all labels do; give the mapping, or lists without false labels"
+            yield "keys", every + wording(way, "")
+
+
+def _of_ignored(counted: _Counted) -> _Warnings:
+    declared = {*keys_of(counted.config.labels or ())}
+    for name, sample, positives in zip(SIDES, (counted.true, counted.pred), counted.positives, strict=False):
+        is_ignored = sample.labels and not positives.any() and declared.isdisjoint(sample.labels)
+        if counted.config.unknown == "ignore" and is_ignored:
+            which = f"{wording(*SIDES[name])} is ignored, such as {quoted(next(iter(sample.labels.values())))}"
+            yield f"ignored {name}", f"every label of {which}; none is among {wording('labels=[...]', '--labels')}"
+
+
+def _of_threshold(counted: _Counted) -> _Warnings:
+    pred, threshold, examples, declared = counted.pred, counted.config.threshold, counted.examples, counted.declared
+    if not (isinstance(threshold, float) and pred.numbers):
+        return
+    compared = f"scores from {pred.low:.4g} to {pred.high:.4g} are compared with threshold {threshold:g}"
+    check = f"check {option('threshold')}"
+    if threshold == 0.5 and (pred.low < -_ROUNDED or pred.high > 1 + _ROUNDED):
+        advice = f"for logits give {option('threshold', 0)}, for percentages 50"
+        yield "threshold", f"{compared}, which is for probabilities; {advice}"
+    elif examples >= FIRST and pred.low < pred.high:
+        tn, fn = counted.cells[:2].sum(axis=1).tolist()
+        missed = fn + tn + examples * declared - int(counted.cells[1:, :declared].sum())
+        if pred.high < threshold and not counted.positives[1].any():
+            yield "threshold", f"{compared}, and none of {examples} examples has one that reaches it; {check}"
+        elif pred.low >= threshold and not missed:
+            yield "threshold", f"{compared}, and all of {examples} examples reach it with each label; {check}"
+
+
+def _of_scores(counted: _Counted) -> _Warnings:
+    pred = counted.pred
+    if not (counted.config.scored and pred.numbers):
+        return
+    if pred.permuted:
+        advice = wording("for scores give these, for a ranking streameval.TopK(rows)", "give scores")
+        permuted = f"each row of {wording(*SIDES['y_pred'])} is a permutation of 0, 1, 2 ..., as argsort gives"
+        yield "permutations", f"{permuted}; {advice}"
+    elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
+        binary = f"all scores in {wording(*SIDES['y_pred'])} are 0 or 1, as binary predictions are"
+        yield "binary", f"{binary}; give probabilities or other scores"
+
+
+def _of_curves(counted: _Counted) -> _Warnings:
+    core, examples = counted.core, counted.core.states.examples
+    # Of more examples this takes as long as an area: only before one is read.
+    is_asked = examples >= FIRST and (counted.is_read or examples < 10 * FIRST)
+    if not (is_asked and "curves" in core.config.states):
+        return
+    views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
+    # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
+    rows = views.named("curves", "curves").counted_pairs
+    pairs, mixed = sum(neg * pos for neg, pos, *_ in rows), sum(mixed for *_, mixed in rows)
+    if mixed > _UNORDERED * pairs:
+        close = f"scores in {wording(*SIDES['y_pred'])} are so close together that bins hide the order of"
+        close = f"{close} {mixed / pairs:.0%} of pairs of a positive and a negative"
+        yield "bins", f"{close}: give scores minus their mean, or logits{wording('; see bounds()', '')}"
 
 
 def _folded(label: Label) -> str:
