@@ -68,7 +68,7 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100)
     """
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be a string, not {quoted(prefix)}")
-    check_number("max_labels", max_labels, 0)
+    max_labels = check_number("max_labels", max_labels, 0)
     report = report_of(snapshot(evaluator, "evaluator"))
     labels = frequent_labels(report, max_labels, mlflow_label)
     values: dict[str, float] = {}

@@ -57,7 +57,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         name: object = namespace
         if not isinstance(name, str) or not re.fullmatch("[a-zA-Z][a-zA-Z0-9_]*", name):
             raise InputError(f"namespace must be letters, digits and underscores, not {quoted(namespace)}")
-        check_number("max_labels", max_labels, 0)
+        max_labels = check_number("max_labels", max_labels, 0)
         self._max_labels, self._namespace = max_labels, namespace
         chosen = None if metrics is None else specs_of(metrics)
         self._specs = {}

@@ -243,7 +243,7 @@ class StreamEvaluation:
 
     def __init__(self, job: Job, path: str | os.PathLike[str] | None = None, *, history: int = 100) -> None:
         check_job(job)
-        check_number("history", history, 1)
+        history = check_number("history", history, 1)
         self._job, self._history = job, history
         self._store: dict[Span, bytes] | Folder = {} if path is None else Folder(Path(path).absolute())
         self._lock, self._checked = threading.RLock(), False
@@ -265,7 +265,7 @@ class StreamEvaluation:
         `InputError` if later batches were counted and this one is not the same as it was; `MergeError` or `FormatError`
         if the state is of another job, or damaged.
         """
-        check_number("batch_id", batch_id, 0)
+        batch_id = check_number("batch_id", batch_id, 0)
         whole = self._job.merged([state]).to_bytes()
         with self._lock:
             spans, span = self._spans(), Span(batch_id, batch_id)
@@ -303,7 +303,7 @@ class StreamEvaluation:
 
         `InputError` if the batch was merged with earlier ones; nothing has changed then.
         """
-        check_number("batch_id", batch_id, 0)
+        batch_id = check_number("batch_id", batch_id, 0)
         with self._lock:
             if any(span.first < batch_id <= span.last for span in self._spans()):
                 raise InputError(f"batch {batch_id} was merged with earlier ones; use a new folder")

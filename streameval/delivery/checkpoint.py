@@ -65,7 +65,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
     def __post_init__(self) -> None:
         check_class(self.evaluator, "Checkpoint", *_MORE)
-        check_number("position", self.position, 0, MOST)
+        object.__setattr__(self, "position", check_number("position", self.position, 0, MOST))
         object.__setattr__(self, "evaluator", self.evaluator.copy())
 
     __hash__: ClassVar[None] = None
@@ -141,7 +141,7 @@ class Checkpointer(Generic[HeldT]):
         self, evaluator: HeldT, path: str | os.PathLike[str], *, every: int | None = 1000, seconds: float | None = None
     ) -> None:
         if every is not None:
-            check_number("every", every, 1, MOST)
+            every = check_number("every", every, 1, MOST)
         self._every, self._seconds = every, number_or_none(seconds)
         if seconds is not None and not 0 < (self._seconds or 0) < math.inf:
             raise InputError(f"seconds must be a positive number, not {quoted(seconds)}")
@@ -218,7 +218,7 @@ class Checkpointer(Generic[HeldT]):
         """Record that ``count`` more items are counted, and save if due. `remaining` calls it for you."""
         if not self._lock.open:
             self._check_open()
-        check_number("count", count, 0, MOST)
+        count = check_number("count", count, 0, MOST)
         with self._turn:
             self._check_entered()
             if count > MOST - self._position:
@@ -366,7 +366,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held 
     ``max_bytes``; `OSError` if it is not there, or cannot be read.
     """
     if max_bytes is not None:
-        check_number("max_bytes", max_bytes, 0, MOST)
+        max_bytes = check_number("max_bytes", max_bytes, 0, MOST)
     data = read_file(path, max_bytes)
     with naming_file(path):
         return decoded(data)

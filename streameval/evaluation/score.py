@@ -189,7 +189,7 @@ def classification_report(
     >>> classification_report([["cat"]], [["cat", "dog"]], output_dict=True)["micro avg"]
     {'precision': 0.5, 'recall': 1.0, 'f1-score': 0.6666666666666666, 'support': 1.0}
     """
-    check_number("digits", digits, 0, 100)
+    digits = check_number("digits", digits, 0, 100)
     counts = Evaluator([], labels=labels, threshold=threshold)
     with meant_weights(classification_report, weights, {"sample_weight": sample_weight}) as weights:
         _count(counts, y_true, y_pred, weights=weights, mask=mask)

@@ -14,7 +14,7 @@ from streameval.inputs.columns import IGNORED, Argument
 from streameval.inputs.values import array_of, binarize, checked_scores, places_of
 from streameval.kernel.types import BitRows, Flags, FloatArray, IntArray, Lists, ScoreArray, UInt8Array
 from streameval.schema.batch import NO_COLUMNS, offsets_of
-from streameval.schema.text import check_choice, check_number, number_of, python_value
+from streameval.schema.text import check_choice, check_number, number_of
 
 # Matrices are read in pieces, since some kinds need a copy; a piece of this many cells makes its overhead unnoticeable.
 CELLS = 2**24
@@ -106,8 +106,7 @@ Piece: TypeAlias = Rows | Scores | Columns
 
 def bit_rows(packed: Any, name: str) -> BitRows:
     """The rows of a `PackedRows` in an argument of this name; checked."""
-    labels = python_value(packed.n_labels)
-    check_number("PackedRows.n_labels", labels, 0)
+    labels = check_number("PackedRows.n_labels", packed.n_labels, 0)
     check_choice("PackedRows.bitorder", packed.bitorder, ("big", "little"))
     array = np.asarray(array_of(packed.bits, name))
     array = array[None] if array.ndim == 1 else array

@@ -307,7 +307,7 @@ def expected_calibration_error(bins: _Bins, buckets: int, strategy: Strategy) ->
 
 def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:
     """Buckets in order, the weight of each, that of its positives, and its sum of scores; and what weight may move."""
-    check_number("buckets", buckets, 1, _MOST_BUCKETS, MetricError)
+    buckets = check_number("buckets", buckets, 1, _MOST_BUCKETS, MetricError)
     check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":

@@ -252,7 +252,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
         How many; all if there are fewer labels.
     """
     numbers = _scores(scores)
-    check_number("k", k, 0, error=MetricError)
+    k = check_number("k", k, 0, error=MetricError)
     # From the last place on, as a stable sort has equal scores in this order; an unsigned one has no negative.
     order = numbers.shape[1] - 1 - np.argsort(numbers[:, ::-1], axis=1, kind="stable")[:, ::-1][:, :k]
     predicted = np.zeros(numbers.shape, np.uint8)

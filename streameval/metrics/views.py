@@ -11,6 +11,7 @@ from streameval.metrics.catalogue import entry_of, evaluate
 from streameval.metrics.spec import MetricSpec
 from streameval.schema.config import Config
 from streameval.schema.labels import Label
+from streameval.states.options import without_propensities
 from streameval.states.views import Tables
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class Views:
         """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
         entry = entry_of(spec.name)
         keep = self._kinds[entry.state].options.required(entry.needs(spec)) if entry.state in self._kinds else None
+        if entry.arguments and not getattr(self.config.options_of(entry.state), "propensities", ()):
+            raise without_propensities(spec.key)
         return self.named(entry.state, spec.key, keep)
 
     def named(self, name: str, what: str, keep: str | None = None, construct: str = "construct") -> Any:

@@ -41,7 +41,7 @@ def plot_labels(
     metric
         A metric that has a value per label, F1 by default.
     """
-    check_number("limit", limit, 1)
+    limit = check_number("limit", limit, 1)
     y_pred, metric = _moved(source, y_pred, metric)
     run = run_of(source, y_pred)
     report = report_of(run)
@@ -116,7 +116,7 @@ def plot_slices(
     by
         Of a `Sliced`: a name, or a combination of names, whose slices are drawn; None draws all.
     """
-    check_number("limit", limit, 1)
+    limit = check_number("limit", limit, 1)
     runs = runs_of(source, by=by)
     if list(runs) == [""]:
         raise InputError("there is no slice; give a Sliced that has counted, or evaluators by name")
@@ -168,7 +168,7 @@ def plot_compare(
         Which metrics; those of the first run that are numbers by default. One with a value per label, such as
         ``"f1_per_label"``, is compared label by label.
     """
-    check_number("limit", limit, 1)
+    limit = check_number("limit", limit, 1)
     runs, of = runs_of(source), "Metrics"
     specs = _specs(metrics) or core_of(next(iter(runs.values()))).specs
     if len(specs) == 1 and specs[0].average is None:

@@ -57,7 +57,7 @@ def plot_confusion_matrix(
     cmap
         Colours, by their name in matplotlib.
     """
-    check_number("limit", limit, 1)
+    limit = check_number("limit", limit, 1)
     if not isinstance(source, Matrix):
         keep = ["contributions" if values == "contributions" else "confusions"]
         source = cast("Matrix", run_of(source, y_pred, keep).confusion_matrix(values=values or "shares"))
@@ -104,7 +104,7 @@ def plot_cooccurrence(
     limit
         Of more labels than this, those with the largest values are drawn.
     """
-    check_number("limit", limit, 1)
+    limit = check_number("limit", limit, 1)
     if not isinstance(source, Matrix):
         source = cast("Matrix", run_of(source, y_pred, ["cooccurrence"]).cooccurrence(side=side or "true"))
     elif side is not None:
@@ -141,7 +141,7 @@ def plot_multilabel_confusion(
     limit
         Of more labels than this, those that are most often true are drawn.
     """
-    check_number("limit", limit, 1)
+    limit = check_number("limit", limit, 1)
     table = source if isinstance(source, LabelTable) else cast("LabelTable", run_of(source, y_pred).per_label())
     counts = table.stacked().astype(np.float64)
     drawn = np.sort(np.argsort(-counts[:, 1].sum(axis=1), kind="stable")[:limit]).tolist()

@@ -162,7 +162,7 @@ def iter_progressive_evaluate(
     2 {'subset_accuracy': 0.5}
     3 {'subset_accuracy': 0.6666666666666666}
     """
-    check_number("step", step, 1)
+    step = check_number("step", step, 1)
     loop = Loop(dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn)
 
     def snapshots() -> Iterator[Snapshot]:

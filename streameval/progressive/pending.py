@@ -82,7 +82,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         no_prediction: Literal["error", "count"] = "error",
     ) -> None:
         if max_pending is not None:
-            check_number("max_pending", max_pending, 1)
+            max_pending = check_number("max_pending", max_pending, 1)
         check_choice("no_prediction", no_prediction, ("error", "count"))
         if max_age is not None:
             _check_age(max_age)

@@ -83,7 +83,7 @@ class Trace(Holder):
     def __init__(
         self, evaluators: object, *, every: int = 100, metrics: Iterable[str | MetricSpec] | None = None
     ) -> None:
-        check_number("every", every, 1)
+        every = check_number("every", every, 1)
         self._targets = self._named_targets(evaluators)
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)

@@ -20,8 +20,8 @@ def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = re
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
     """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
-    check_number("digits", digits, 0, 100)
-    check_number("max_labels", max_labels, 0)
+    digits = check_number("digits", digits, 0, 100)
+    max_labels = check_number("max_labels", max_labels, 0)
     if not report.tables.examples:
         return f"{report.headline}; metrics: {', '.join(spec.key for spec in report.specs) or 'none'}"
     single = report.single(strict=True)
@@ -58,7 +58,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:
     """A line for each slice, those of an axis together, and one for all, the last row of each table."""
-    check_number("digits", digits, 0, 100)
+    digits = check_number("digits", digits, 0, 100)
     heads = [column.name for column in tables[0].columns[1:]]
     every = [name for table in tables for name in (table.name, *table.columns[0].values)]
     short = dict(zip(every, cut_distinct(every, _LONGEST), strict=True))

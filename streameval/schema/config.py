@@ -97,7 +97,7 @@ class Config:
             raise InputError(f"{unused}; give {option('labels')} or leave it out")
         bound = None if threshold is None else threshold_of(threshold, names, unknown)
         if label_limit is not None:
-            check_number("label_limit", label_limit, 1, 2**62)
+            label_limit = check_number("label_limit", label_limit, 1, 2**62)
         check_choice("nan", nan, get_args(Nan))
         check_choice("rows", rows, (*get_args(Rows), None))
         return cls(names, unknown, bound, nan, options, label_limit, rows)

@@ -47,11 +47,13 @@ def number_or_none(value: Any) -> float | None:
 
 def check_number(
     name: str, value: object, least: int, top: float = math.inf, error: type[StreamevalError] = InputError
-) -> None:
-    """Raise an error if an argument is not an integer of at least so much, and at most ``top``."""
-    if type(value) is not int or not least <= value <= top:
-        limit = f"most {top}" if type(value) is int and value > top else f"least {least}"
+) -> int:
+    """An argument as an integer of Python, or an error unless it is one of at least so much, and at most ``top``."""
+    number = python_value(value)
+    if type(number) is not int or not least <= number <= top:
+        limit = f"most {top}" if type(number) is int and number > top else f"least {least}"
         raise error(f"{name} must be an integer of at {limit}, not {quoted(value)}")
+    return number
 
 
 def check_choice(

@@ -49,7 +49,7 @@ class Axis:
 
 def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices: int) -> Iterator[Axis]:
     """An axis for each name, then one for each combination; `InputError` if an argument cannot be understood."""
-    check_number("max_slices", max_slices, 1, 2**63 - 1)
+    max_slices = check_number("max_slices", max_slices, 1, 2**63 - 1)
     by = _names_of(by, "by")
     for names in [*((name,) for name in by), *_combinations_of(cross, by)]:
         yield Axis(names, tuple(map(by.index, names)), max_slices)

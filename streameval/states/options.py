@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from streameval.errors import InputError, MetricError
+from streameval.errors import InputError, MetricError, wording
 from streameval.schema.config import StateOptions, Ties
 from streameval.schema.labels import Label, in_order, normalise
 from streameval.schema.text import check_choice, number_or_none, quoted
@@ -24,6 +24,13 @@ ENDLESS = 1 << 40
 
 Propensities: TypeAlias = tuple[tuple[Label, float], ...]
 """The inverse propensity of each label: how much more a hit counts than it would if the label were never missed."""
+
+
+def without_propensities(metric: str) -> MetricError:
+    """What to raise where a propensity-scored metric or the inverse propensities are missing."""
+    together = f"{metric} must be named when constructing, together with inverse_propensities={{label: number}}"
+    needs = f"{metric} needs the inverse propensity of each label; count it in Python, by streameval.Evaluator"
+    return MetricError(wording(together, needs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +77,7 @@ class RankingOptions(StateOptions):
         propensities = tuple((normalise(label), value) for label, value in inverse.items())
         gain_ranks = max((need.get("gain_ranks", 0) for need in needs), default=0)
         if bool(gain_ranks) != bool(propensities):
-            needed = "inverse_propensities={label: number}"
-            raise MetricError(f"psp_at and psndcg_at go with {needed}; give both, or neither")
+            raise without_propensities("psp_at or psndcg_at")
         if not needs and not keep:
             return None
         label_ranks = max((need.get("label_ranks", 0) for need in needs), default=0)

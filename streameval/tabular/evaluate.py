@@ -185,7 +185,7 @@ def with_truth(job: Job, truth: object, join: str | None) -> Job:
 def count_rows(job: Job, source: object, *, batch_size: int | None = None) -> State:
     """What a job counts of a source; arguments and errors are those of `evaluate_table`."""
     if batch_size is not None:
-        check_number("batch_size", batch_size, 1)
+        batch_size = check_number("batch_size", batch_size, 1)
     from streameval.tabular.arrow import ArrowError  # imported late, since pyarrow is optional
     from streameval.tabular.sources import open_source
 

@@ -51,7 +51,8 @@ def are_paths(source: object) -> TypeGuard[list[PathLike]]:
 
 def matches_of(path: PathLike) -> list[Path]:
     """The file or folder of a path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
-    text = os.fspath(path)
+    if not (text := os.fspath(path)):
+        raise InputError("a path is the empty string; name a file, a folder or a pattern")
     if os.path.exists(text):  # noqa: PTH110  # which is also False of what is too long for a name
         return [Path(text)]
     if not glob.has_magic(text):

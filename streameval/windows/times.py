@@ -15,7 +15,7 @@ import numpy as np
 from streameval.errors import FormatError, InputError
 from streameval.inputs.values import array_of
 from streameval.kernel.types import FloatArray, IntArray
-from streameval.schema.text import number_or_none, python_value, quoted
+from streameval.schema.text import check_number, number_or_none, python_value, quoted
 from streameval.states.history import ALWAYS
 
 Time: TypeAlias = date | np.datetime64 | float
@@ -245,14 +245,10 @@ def agreed(aware: bool | None, so_far: bool | None) -> None:
 
 def whole(value: object, name: str, low: int = 1) -> int:
     """A number of examples or windows."""
-    if number_or_none(value) is None or not isinstance(value, int | np.integer):
-        advice = "; for a time use TimeRolling, or period= of Tumbling" * (
-            name == "size" and isinstance(value, timedelta)
-        )
-        raise InputError(f"{name} must be an integer, not {quoted(value)}{advice}")
-    if not low <= value < 2**62:
-        raise InputError(f"{name} must be at least {low} and below 2**62, not {quoted(value)}")
-    return int(value)
+    if name == "size" and isinstance(value, timedelta):
+        advice = "for a time use TimeRolling, or period= of Tumbling"
+        raise InputError(f"size must be an integer, not {quoted(value)}; {advice}")
+    return check_number(name, value, low, 2**62 - 1)
 
 
 def _key_of(number: float) -> int:

@@ -74,11 +74,10 @@ class Tumbling(Blocks[A]):
     def __init__(
         self, evaluator: A, *, size: int | None = None, period: Period | None = None, history: int = 1
     ) -> None:
-        whole(history, "history", 0)
+        self._history = whole(history, "history", 0)
         if (size is None) == (period is None):
             raise InputError("Tumbling takes either size=..., in examples, or period=..., in time; give one of them")
         clock = clock_of(period, "period") if size is None else Clock(whole(size, "size"))
-        self._history = int(history)
         self._begin(evaluator, clock)
 
     @property

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import FormatError, InputError
+from streameval.errors import FormatError, InputError, wording
 from streameval.schema.text import quoted
 from streameval.wire.envelope import check_start
 
@@ -237,7 +237,8 @@ def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> byt
     with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
-            raise FormatError("this is not a regular file; load() reads files that save() wrote")
+            reads = wording("load() reads files that save() wrote", "write its bytes to a file, and name that")
+            raise FormatError(f"this is not a regular file; {reads}")
         if max_bytes is not None and status.st_size > max_bytes:
             raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
         check_start(file.read(16), status.st_size)

@@ -94,6 +94,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["x.jsonl", *COLUMNS], "there is no file 'x.jsonl'\n"),
     (["T.jsonl", *COLUMNS], "there is no file 'T.jsonl'; did you mean 't.jsonl'?"),
     (["empty", *COLUMNS], "the folder 'empty' holds no files"),
+    (["", *COLUMNS], "a path is the empty string; name a file, a folder or a pattern\n"),
     (["no*.jsonl", *COLUMNS], "no file matches 'no*.jsonl'"),
     (["-", "-", *COLUMNS], "give - once"),
     (["t.jsonl"], "give --actual COLUMN and --predicted COLUMN or --scores COLUMN; columns in t.jsonl: a, p"),
@@ -235,6 +236,8 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     )
     refused(run("show", "absent"), "there is no file 'absent'")
     refused(run("show", "."), "is a folder")
+    os.mkfifo(tmp_path / "pipe")
+    refused(run("show", "pipe"), "this is not a regular file; write its bytes to a file, and name that\n")
     se.Sliced(se.Evaluator(), by="x").save("sliced")
     refused(
         run("merge", "plain", "half", "--save", "out"), "half: cannot merge", "; evaluate both with the same options"

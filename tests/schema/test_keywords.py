@@ -11,9 +11,20 @@ import pytest
 import streameval as se
 from streameval.adapters import river
 from streameval.adapters.sklearn import scorer
+from streameval.metrics.thresholds import rcut
+from streameval.progressive import iter_progressive_evaluate
 from tests.support.each import with_each
 
 Y = np.array([[1, 0], [0, 1]])
+BITS = np.packbits(Y, axis=1)
+
+
+class Model:
+    def predict_one(self, x: object) -> set[str]:
+        return {"a"}
+
+    def learn_one(self, x: object, y: object) -> None:
+        pass
 
 
 def sliced() -> se.Sliced:
@@ -297,3 +308,28 @@ def test_errors_of_weights_name_what_was_written(call: Callable[..., object], we
 def test_a_label_that_is_called_weights_keeps_its_name():
     with pytest.raises(se.LabelError, match="label 'weights' is not the declared label 'a'"):
         se.score([["weights"]], [["a"]], labels=["a"], sample_weight=[1])
+
+
+@with_each(
+    "made",
+    [
+        lambda size: se.Trace(se.F1(), every=size).to_bytes(),
+        lambda size: se.Pending(se.F1(), max_pending=size).to_bytes(),
+        lambda size: se.Evaluator(label_limit=size).to_bytes(),
+        lambda size: se.Sliced(se.F1(), by="x", max_slices=size).to_bytes(),
+        lambda size: se.Rolling(se.F1(), size).to_bytes(),
+        lambda size: se.Tumbling(se.F1(), size=size).to_bytes(),
+        lambda size: se.Checkpoint(se.F1(), size).to_bytes(),
+        lambda size: se.Evaluator(["ndcg(k=2)", se.PrecisionAt(k=size).spec]).to_bytes(),
+        lambda size: rcut(Y, size).tolist(),
+        lambda size: se.score(se.PackedRows(BITS, size), se.PackedRows(BITS, size)),
+        lambda size: se.classification_report(Y, Y, digits=size),
+        lambda size: [s.step for s in iter_progressive_evaluate([({}, {"a"})] * 5, Model(), se.F1(), step=size)],
+    ],
+)
+def test_integers_of_numpy_are_integers(made: Callable[[object], object]):
+    for size in (np.int64(2), np.uint8(2)):
+        assert made(size) == made(2)
+    for wrong in (np.timedelta64(2), np.bool_(True), np.float64(2.5), np.int64(-1)):
+        with pytest.raises(se.StreamevalError, match=r"integer|at least"):
+            made(wrong)

@@ -297,7 +297,13 @@ def test_metrics_of_states_that_are_missing_are_refused_by_name():
 
 
 def test_propensities_go_with_the_metrics_that_read_them():
-    for build in (lambda: se.Evaluator(["psp_at"]), lambda: se.metric("psndcg_at")):
+    ranked = se.Evaluator(["ndcg"], keep=["rankings"])
+    for build in (
+        lambda: se.Evaluator(["psp_at"]),
+        lambda: se.metric("psndcg_at"),
+        lambda: se.Evaluator().get("psp_at"),
+        lambda: ranked.get("psp_at(k=3)"),
+    ):
         with pytest.raises(se.MetricError, match="inverse_propensities"):
             build()
     with pytest.raises(se.MetricError, match="inverse_propensities"):

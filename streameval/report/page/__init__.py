@@ -47,7 +47,7 @@ def html_page(
         raise InputError(f"title must be a string, not {quoted(title)}")
     if not isinstance(meta, Mapping) or not all(isinstance(name, str) for name in meta):
         raise InputError(f"meta must be a mapping of strings to values, not {quoted(meta)}")
-    check_number("max_labels", max_labels, 1)
+    max_labels = check_number("max_labels", max_labels, 1)
     if trace is not None and not hasattr(trace, "_lines"):
         raise InputError(f"trace must be a Trace, not {quoted(trace)}")
     middle = (
