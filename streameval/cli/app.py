@@ -322,6 +322,8 @@ def thresholds(
         except UserError as error:
             raise UserError(f"{error}; for rows name their columns with --actual and --scores") from None
     best = state.best_thresholds(FScore(beta))
+    if not (of_rows or state.examples or options["allow_empty"]):
+        raise UserError(f"{files_or_state[0]} holds no examples; --allow-empty accepts that")
     name = "f1" if beta == 1 else f"fbeta(beta={beta:g})"
     choices = [(label, choice.threshold, choice.value, choice.bound) for label, choice in best.items()]
     if thresholds_file is not None:
@@ -331,7 +333,7 @@ def thresholds(
         if not write_rows("thresholds", THRESHOLDS, choices, how, raw=raw, metric=name):
             rows = [(*row[:3], "" if best[row[0]].exact else f"at most {row[3]:.4f}") for row in choices]
             columns = listed(("label", "threshold", name, ""), ("label", "fraction", "bar", "text"), rows)
-            show_tables([Table("thresholds", "", columns)], Result.of(state).report.headline)
+            show_tables([Table("thresholds", "", columns)] if state.examples else [], Result.of(state).headline)
     return interrupted() if stopped else 0
 
 

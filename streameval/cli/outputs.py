@@ -75,6 +75,8 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
         try:
             if path is None or is_device(path):
                 continue
+            if str(path) == STDIN:
+                raise UserError(f"{option} - does not stand for standard output; name a file, or /dev/stdout")
             if (name := identity(path)) in used:
                 raise UserError(f"{option} {path} {used[name]}; name another")
             used[name] = f"is the file of {option}"

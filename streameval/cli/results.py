@@ -100,14 +100,17 @@ class Result:
             parts.append(part_of(self.report_of(counts), scope_text(where, mixed=tuple(where) in mixed), where))
         return parts
 
+    @property
+    def headline(self) -> str:
+        return self.report.headline if self.counts.examples else "no examples"
+
     def document(self, source: Mapping[str, object], names: Sequence[str] = (), notes: Sequence[str] = ()) -> Document:
         """What a command says of it; ``names`` are those of the metrics that were asked for."""
         if isinstance(self.report, _Judged) and self.report.corners:
             most = "tp and fp of labels are the most that they can be, fn and tn the least"
             warn(f"a threshold lies within a bin of scores: {most}; the bounds of metrics show the range")
-        headline = self.report.headline if self.counts.examples else "no examples"
         source = {**source, **self.counts.input_summary}
-        return Document(self.parts, headline, source, self.counts.warnings, (), bool(names), notes)
+        return Document(self.parts, self.headline, source, self.counts.warnings, (), bool(names), notes)
 
 
 def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequence[str]) -> Document:

@@ -92,6 +92,18 @@ def test_thresholds_are_read_from_a_saved_state(run):
     assert rows == [("a", 0.9, 1.0), ("b", 0.3, 1.0)]
 
 
+def test_an_empty_state_has_no_thresholds(run):
+    se.Evaluator(["roc_auc"]).save("state")
+    Path("r.csv").write_text("y,s\n")
+    ran = run("thresholds", "state", "--save", "best.json")
+    assert (ran.code, ran.out, ran.err) == (2, "", "streameval: state holds no examples; --allow-empty accepts that\n")
+    assert not Path("best.json").exists()
+    for named in (["state"], ["r.csv", "-a", "y", "-s", "s"]):
+        ran = run("thresholds", *named, "--allow-empty", "--save", "best.json")
+        assert (ran.code, ran.out, ran.err) == (0, "no examples\n", "")
+        assert json.loads(Path("best.json").read_text(encoding="utf-8"))["thresholds"] == []
+
+
 def test_markdown_has_the_columns_of_csv_for_thresholds_and_metrics_too(run):
     ev = se.Evaluator(["roc_auc"])
     ev.update_many([{"a|b"}, {7}], [{"a|b": 0.9, 7: 0.2}, {"a|b": 0.4, 7: 0.3}])

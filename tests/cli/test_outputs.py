@@ -138,6 +138,15 @@ def test_devices_are_written_to(run, folder):
     os.close(writing)
 
 
+@pytest.mark.parametrize("args", [
+    ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("merge", "one", "two", "--save"), ("show", "one", "--report"),
+    ("report", "one", "--output"), ("show", "one", "--format", "json", "--output"),
+])  # fmt: skip
+def test_a_hyphen_is_no_name_of_a_file(run, folder, args):
+    refused(run(*args, "-"), f"{args[-1]} - does not stand for standard output; name a file, or /dev/stdout")
+    assert not Path("-").exists()
+
+
 def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
     for name, examples in (("one", 2), ("./two", 3)):
         ran = run("merge", "one", "two", "--save", name)
