@@ -60,6 +60,8 @@ _Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # of a block, the line
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 _BETWEEN = re.compile(r"[\s,]*")
 _EXCEL = re.compile(rb"\Asep=.(?=\r?\n)")  # a line that names the delimiter, which is found anyway
+_RULE = re.compile(rb"(?<=\n)[ |]*:?-{3,}:?( *\| *:?-{3,}:?)+[ |]*(?=\r?\n|\Z)")  # below the header of Markdown
+_ESCAPED = re.compile(rb'(?<!\\)\\"')  # a quotation mark as Spark writes it in a quoted cell
 # Which Arrow accepts, halves of surrogate pairs among them. A search for the byte is ten times as fast as for the rest.
 _NO_JSON = ((b"\\", b"\\ud"), (b"\\", b"\\uD"), (b"N", b"NaN"), (b"I", b"Inf"))
 _CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
@@ -291,7 +293,9 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ke
     for first, data, size in _lines(stream, name, lambda data: data.count(b'"') % 2 == 0):
         if first == 1:
             data = _EXCEL.sub(b"", data)
+            data = _RULE.sub(b"", data, 1) if _RULE.match(data, data.find(b"\n") + 1) else data
             parser.read_header(data, name, keys)
+        data = parser.doubled(data) if b'\\"' in data else data
         table = parser.table(data, header=first == 1)
         runs = [] if table is not None else [*parser.runs(data, first)]
         count = sum(len(lines) for _, lines in runs) if table is None else len(table)
@@ -351,9 +355,18 @@ class _Csv:
             raise InputError(f"{name}:1: {_not_utf8(error)}") from None
         raise InputError(wrong[max(wrong)])
 
+    def doubled(self, data: bytes) -> bytes:
+        """Data with quotation marks doubled in place of a backslash before them, if only so none is out of place."""
+        doubled = _ESCAPED.sub(b'""', data)
+        return doubled if self._is_broken(data) and not self._is_broken(doubled) else data
+
+    def _is_broken(self, data: bytes) -> bool:
+        """Whether a quotation mark has no partner, or stands within a cell."""
+        return data.count(b'"') % 2 == 1 or self.loose.search(data.replace(b'""', b"")) is not None
+
     def table(self, data: bytes, *, header: bool) -> Any:
         """All rows, read by Arrow; None if one of them needs a closer look."""
-        if data.count(b'"') % 2 or self.loose.search(data.replace(b'""', b"")):
+        if self._is_broken(data):
             return None
         try:
             read = arrow_csv.read_csv(

@@ -561,3 +561,44 @@ def test_quotes_within_cells_of_csv_are_refused_and_other_columns_are_not_decode
             evaluated(tmp_path / "a.csv")
     else:
         assert {*evaluated(tmp_path / "a.csv").labels} == {"cat", 'a "dog"'}
+
+
+@pytest.mark.parametrize("name", ["a.md", "a.csv", "a.txt"])
+@pytest.mark.parametrize("rule", ["|:-----|-----:|", "| --- | :---: |", "---|---", "--- | ---"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_rule_of_a_table_in_markdown_is_no_row(name: str, rule: str, end: str, tmp_path: Path):
+    rows = ["tags | guess", rule, *("{} | {}".format(*map(", ".join, row)) for row in zip(LISTS, LISTS, strict=True))]
+    rows = [f"| {row} |" if "|" in rule[:1] and row != rule else row for row in rows[:-1]]
+    (tmp_path / name).write_bytes(end.join(rows).encode())
+    counted = evaluated(tmp_path / name, sep=",")
+    assert counted.to_bytes() == expected([{"tags": row, "guess": row} for row in LISTS[:-1]]).to_bytes()
+    (tmp_path / name).write_bytes(end.join([*rows, "a | b | c | d | e"]).encode())
+    with pytest.raises(se.InputError, match=f"{name}:6: "):
+        evaluated(tmp_path / name, sep=",")
+
+
+def test_a_row_of_hyphens_is_a_row_where_it_is_no_rule(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("tags|guess\n--|--\n---|---\n")
+    assert evaluated(tmp_path / "a.csv", sep=",", rows="labels").examples == 2
+
+
+@pytest.mark.parametrize("block", [64, 2**20])
+def test_quotation_marks_after_a_backslash_are_read_as_spark_writes_them(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("streameval.tabular.text.BLOCK", block)
+    rows = [["a", "b"], ["c"], [], ["d", "e f"]] * 5
+    written = [json.dumps(row).replace('"', '\\"') for row in rows]
+    lines = [f'{number},"{cell}","{cell}"' for number, cell in enumerate(written)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,tags,guess", *lines]))
+    assert (
+        evaluated(tmp_path / "a.csv").to_bytes() == expected([{"tags": row, "guess": row} for row in rows]).to_bytes()
+    )
+    (tmp_path / "a.csv").write_text("\n".join(["id,tags,guess", *lines, '9,"a"b,"c"']))
+    with pytest.raises(se.InputError, match="a.csv:22: not CSV"):
+        evaluated(tmp_path / "a.csv")
+
+
+def test_a_backslash_may_end_a_cell_in_quotes(tmp_path: Path):
+    (tmp_path / "a.csv").write_text('tags,guess\n"C:\\","D:\\"\n"a|C:\\",b\n')
+    assert evaluated(tmp_path / "a.csv").labels == ("C:\\", "D:\\", "a", "b")
