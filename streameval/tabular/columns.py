@@ -23,7 +23,7 @@ OneSided: TypeAlias = Literal["error", "ignore"]
 SUFFIX = "\0truth"  # of the columns of a joined table, since both may call theirs "labels"; no table has such names
 SEPARATORS = ",;\t\n|/+&: "
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
-_WIDE = ("actual", "predicted", "scores", "mask")
+WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
@@ -63,7 +63,7 @@ class Columns:
     by
         The columns whose values slice the rows.
     null
-        What a null list means: ``"error"``, or ``"empty"``: a list without labels.
+        What a null list means, and one that some objects lack: ``"error"``, or ``"empty"``: a list without labels.
     sep
         The separator between labels in columns of strings, such as ``","``; a cell may also be a list as JSON, Python,
         numpy or Postgres write it. None means ``"|"`` in CSV; elsewhere it refuses strings.
@@ -92,7 +92,7 @@ class Columns:
     label: str | None = None
 
     def __post_init__(self) -> None:
-        for role in ("by", *_WIDE):
+        for role in ("by", *WIDE):
             names: Any = getattr(self, role)
             names = names.tolist() if hasattr(names, "tolist") else names  # of numpy and pandas
             names = (names,) if role == "by" and isinstance(names, str) else names
@@ -105,7 +105,7 @@ class Columns:
             object.__setattr__(self, role, names[0] if one else names)
         for role in _SINGLE:
             name = getattr(self, role)
-            several = role in _WIDE and name != () and _are_names(name)
+            several = role in WIDE and name != () and _are_names(name)
             if not several and not isinstance(name, str) and (name is not None or role == "actual"):
                 raise InputError(f"{option(role)} must be the name of a column, not {quoted(name)}")
         if self.predicted is None and self.scores is None:
@@ -170,10 +170,10 @@ class Columns:
         if (count := known.count(name)) > 1:
             return InputError(f"{count} columns are named {name!r}; give each a name of its own")
         parts = re.split("[,;] ?", name)
-        if role in (*_WIDE, "by") and {*parts} <= {*known}:
+        if role in (*WIDE, "by") and {*parts} <= {*known}:
             lists = wording(f"give a list: {quoted(parts)}", f"repeat {option(role)} for each column")
             return InputError(f"{none} {name!r} ({option(role)}); {lists}")
-        like = [one for one in known if one.startswith(name)] if role in _WIDE else []
+        like = [one for one in known if one.startswith(name)] if role in WIDE else []
         hint = f"; did you mean {common_prefix(like) + '*'!r}?" if len(like) > 1 else suggestion(name, known)
         joinable = role == "actual" and not hint and "truth" in (OPTIONS.get() or ("truth",))
         joined = f"; {option('truth')} and {option('join')} read it from another file" * joinable
@@ -220,7 +220,7 @@ class Columns:
 def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]:
     """The columns of each role that has several, with their labels."""
     wide: dict[str, dict[str, str]] = {}
-    for role in _WIDE:
+    for role in WIDE:
         patterns = getattr(columns, role) or ()
         if isinstance(patterns, str):
             if "*" not in patterns or patterns in names:

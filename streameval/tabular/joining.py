@@ -17,11 +17,10 @@ from streameval.errors import InputError, option, warn
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.arrow import rows_of, table_of
 from streameval.tabular.cells import is_string, numbers_of
-from streameval.tabular.columns import SUFFIX, Columns, Names
+from streameval.tabular.columns import SUFFIX, WIDE, Columns, Names
 from streameval.tabular.rows import Block, RowError, column_of
 
 _WRITTEN = re.compile(re.escape(repr(SUFFIX)[1:-1]) + "(['\"])")  # with the quote that ends a name
-_LIST_ROLES = ("actual", "predicted", "scores", "mask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +230,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
     examples: dict[str, Any] = {}
     for name in columns.check_names(table.column_names):
         column = table.column(name).combine_chunks()
-        if roles := [role for other, role in columns.roles if other == name and role in _LIST_ROLES]:
+        if roles := [role for other, role in columns.roles if other == name and role in WIDE]:
             if is_string(column.type):
                 try:
                     column = numbers_of(table.column(name), name, flags="scores" not in roles).combine_chunks()

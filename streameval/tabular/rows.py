@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby, islice
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
 from streameval.errors import InputError, naming, option
 from streameval.inputs.forms import FRAMES, form_of
 from streameval.schema.text import number_of, quoted
-from streameval.tabular.columns import SEPARATORS, Columns
+from streameval.tabular.columns import SEPARATORS, WIDE, Columns
 
 _COLUMN = re.compile(r"column (['\"])(.*?)\1( of the truths)?")
 _ROW = re.compile(r" \(row (\d+) of the batch\)")
+_KNOWN = 100  # rows after which it is known which keys they have
 _AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
 
 
@@ -59,6 +60,26 @@ def blocks_of(items: Iterable[object]) -> Iterator[Any]:
     while block := list(islice(source, _AT_ONCE)):
         for tables, group in [(False, block)] if set(map(type, block)) == {dict} else groupby(block, is_table):
             yield from group if tables else [[*group]]
+
+
+def filled(blocks: Iterator[Block], columns: Columns) -> Iterator[Block]:
+    """With ``null="empty"``, objects with None for the lists that they lack; all may not, as by a typing error."""
+    lists = {name: role for name, role in columns.roles if role in WIDE and name == getattr(columns, role)}
+    lists = {name: role for name, role in lists.items() if not {".", "*"}.intersection(name)}
+    if columns.null == "error" or columns.example is not None or not lists:
+        yield from blocks
+        return
+    names, count = dict[Any, None](), 0
+    for block in blocks:
+        objects = [row for row in block.rows if isinstance(row, Mapping)] if isinstance(block.rows, list) else []
+        names |= dict.fromkeys(chain.from_iterable(objects) if objects else lists)
+        if (count := count + len(objects)) >= _KNOWN and not lists.keys() <= names.keys():
+            break
+        rows = [{**dict.fromkeys(lists), **row} if isinstance(row, Mapping) else row for row in objects and block.rows]
+        yield replace(block, rows=rows) if objects else block
+    for name, role in lists.items():
+        if name not in names and count:
+            raise InputError(f"{block.place(0)}: {columns.missing(name, role, names)}")
 
 
 def is_table(item: Any) -> bool:

@@ -24,7 +24,7 @@ from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
 from streameval.tabular.joining import Joined, grouped, inner_join
-from streameval.tabular.rows import Block, blocks_of
+from streameval.tabular.rows import Block, blocks_of, filled
 from streameval.tabular.text import STDIN, Keys, read_text, sized, with_keys
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -144,7 +144,7 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
     if isinstance(source, pa.RecordBatchReader):
         return Opened(_blocks(_cut(source, size)), source.schema)
     if isinstance(source, Iterable) and not (isinstance(source, Mapping | bytes) or getattr(source, "shape", 0) == ()):
-        return Opened(_blocks(blocks_of(source)))
+        return Opened(filled(_blocks(blocks_of(source)), columns))
     forms = "a path, a table, a query or an iterable of rows or batches"
     advice = "; of columns give pandas.DataFrame(source)" * isinstance(source, Mapping)
     raise InputError(f"source must be {forms}, not {quoted(source)}{advice}")
@@ -240,7 +240,7 @@ def _opened(file: str, columns: Columns, size: int, keys: Keys) -> Iterator[Bloc
 def _stream(stream: Any, name: str, columns: Columns, size: int, keys: Keys) -> Iterator[Block]:
     """The rows of a file of text, or of an Arrow stream."""
     if stream.peek(16)[:4] != _STREAM:
-        yield from read_text(stream, name, columns, keys)
+        yield from filled(read_text(stream, name, columns, keys), columns)
         return
     with _intact(name), pa.ipc.open_stream(stream) as reader:
         names = columns.check_names(dict.fromkeys([*reader.schema.names, *keys]))

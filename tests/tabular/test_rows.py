@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections import namedtuple
 from dataclasses import make_dataclass
@@ -15,7 +16,7 @@ import pytest
 
 import streameval as se
 from streameval.tabular.rows import blocks_of, is_table
-from tests.tabular.test_arrow import PRED, TRUE, job, reference
+from tests.tabular.test_arrow import METRICS, PRED, TRUE, job, reference
 
 ROWS = [{"actual": true, "predicted": pred} for true, pred in zip(TRUE, PRED, strict=True)]
 FORMS: dict[str, Any] = {
@@ -159,6 +160,32 @@ def test_nulls_are_refused_unless_they_are_said_to_be_empty():
     ):
         counted(rows)
     assert counted(rows, null="empty").to_bytes() == reference([[]], [["a"]]).to_bytes()
+
+
+@pytest.mark.parametrize("kind", ["rows", "lines.jsonl", "array.json"])
+def test_keys_that_some_rows_lack_are_empty_lists_where_nulls_are(kind: str, tmp_path: Path):
+    rows: list[dict] = [{"predicted": ["a"]}, {"actual": ["a"]}, {}, {"actual": ["a"], "predicted": ["a", "b"]}]
+    rows *= 60  # more than one block has
+    true, pred = ([row.get(name, []) for row in rows] for name in ("actual", "predicted"))
+    names = {"actual": "actual", "predicted": "predicted"}
+
+    def evaluated(rows: list[dict], **options: str) -> se.Evaluator:
+        before, source = copy.deepcopy(rows), rows
+        if kind != "rows":
+            source = tmp_path / kind
+            text = json.dumps(rows) if kind == "array.json" else "\n".join(map(json.dumps, rows))
+            source.write_text(text, encoding="utf-8")
+        try:
+            return se.evaluate_table(source, metrics=METRICS, **names | options)
+        finally:
+            assert rows == before
+
+    assert evaluated(rows, null="empty").to_bytes() == reference(true, pred).to_bytes()
+    with pytest.raises(se.InputError, match="there is no column 'actual'"):
+        evaluated(rows)
+    for size in (1, 3, len(rows)):  # a typing error
+        with pytest.raises(se.InputError, match="there is no column 'predictions'"):
+            evaluated(rows[3 : 3 + size], null="empty", predicted="predictions")
 
 
 @pytest.mark.parametrize(

@@ -595,7 +595,7 @@ def test_quotation_marks_after_a_backslash_are_read_as_spark_writes_them(
         evaluated(tmp_path / "a.csv").to_bytes() == expected([{"tags": row, "guess": row} for row in rows]).to_bytes()
     )
     (tmp_path / "a.csv").write_text("\n".join(["id,tags,guess", *lines, '9,"a"b,"c"']))
-    with pytest.raises(se.InputError, match="a.csv:22: not CSV"):
+    with pytest.raises(se.InputError, match=r"a.csv:22: not CSV"):
         evaluated(tmp_path / "a.csv")
 
 
