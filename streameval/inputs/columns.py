@@ -101,8 +101,6 @@ class Reader:
             return self.columns(labels)
         except LabelError as error:
             raise named(error, name) from None
-        except TypeError:
-            raise LabelError(f"{name} holds a label that cannot be hashed: {quoted(labels)}") from None
 
     def register(self, examples: list[Any]) -> None:
         """Register the labels of dicts, sets and lists; refuses nothing."""

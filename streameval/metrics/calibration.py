@@ -158,8 +158,6 @@ def log_loss(bins: _Bins, eps: float, cap: float | None) -> Unrounded | None:
     value takes the scores of a class in a bin at their mean, which is least (Jensen) where no cap comes between; the
     bound above adds the most their spread allows. Scores must be probabilities. Undefined without scores.
     """
-    if eps == 0.5:
-        raise MetricError("eps must be in [0, 0.5), not 0.5")
     whole, limit = bins.whole, math.inf if cap is None else cap
     if not whole:
         return None

@@ -152,8 +152,6 @@ def _totals(part: Entries, weights: IntArray | None) -> tuple[IntArray, list[int
             whole = np.array(exact_integers(sums.reshape(-1, sums.shape[2])), object).reshape(*sums.shape[:2], 1)
             sums, factors = whole, np.array(exact_integers(factors), object)[:, None]
         sums = sums * factors[:, None]
-    elif most >= 2**62:
-        sums = sums.astype(object)
     totals = np.add.reduceat(sums, starts, axis=0)
     return part.keys[order[starts]], exact_integers(totals.reshape(-1, totals.shape[2]))
 

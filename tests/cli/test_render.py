@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,22 @@ def scored(*scores: dict[str, float], metrics=("roc_auc_micro", "roc_auc_per_lab
     for each in scores:
         ev.update({"a"}, each)
     return ev
+
+
+def test_bounds_of_a_change_hold_the_changes_that_both_bounds_allow_and_hardly_more(run):
+    rng, metrics = np.random.default_rng(7), ["roc_auc_micro", "average_precision_macro", "f1_micro"]
+    evaluators = {name: se.Evaluator(metrics, threshold=0.55) for name in "ab"}
+    for name, ev in evaluators.items():
+        ev.update_many(rng.random((300, 2)) < 0.5, 0.5 + rng.random((300, 2)) / 10)  # so close that bins are mixed
+        ev.save(name)
+    content = json.loads(run("compare", "a", "b", "-f", "json").out)
+    assert [*content["bounds"]] == metrics[:2]
+    for metric, (low, high) in content["bounds"].items():
+        a, b = (ev.bounds(metric) for ev in evaluators.values())
+        least, most = Fraction(b.low) - Fraction(a.high), Fraction(b.high) - Fraction(a.low)
+        assert low < least < most < high
+        assert low > least - Fraction(1, 10**15)
+        assert high < most + Fraction(1, 10**15)
 
 
 def test_json_says_why_a_metric_has_no_value(run):

@@ -143,6 +143,7 @@ def test_a_spec_made_by_hand_is_that_of_its_name(fields: tuple, key: str):
         ({"name": "f1", "empty": "both"}, "empty must be"),
         ({"name": "f1", "parameters": {"beta": 2}}, "no parameter 'beta'"),
         ({"name": "f1", "parameters": 3}, "parameters must be a mapping"),
+        ({"name": "coverage_error", "parameters": {"minus_one": 1}}, "minus_one of coverage_error must be True or F"),
         ({"name": "f1", "key": "f1_micro"}, "key must be 'f1_macro'"),
     ],
 )

@@ -343,10 +343,13 @@ def test_strings_of_two_values_are_converted_as_advised(pair: tuple[Any, Any]):
         assert [eval(advised, {"value": value}) for value in pair] == [False, True]  # noqa: S307  # our own advice
 
 
-@with_each("string", ["['cat', 'dog']", '["cat", "dog"]', "('cat', 'dog')", "{'cat', 'dog'}"])
+@with_each(
+    "string", ["['cat', 'dog']", '["cat", "dog"]', "('cat', 'dog')", "{'cat', 'dog'}", "[cat, dog]", "['cat' 'dog']"]
+)
 def test_strings_that_hold_lists_are_not_to_be_split(string: str):
     for call in (lambda ev: ev.update(string, {"cat"}), lambda ev: ev.update_many(pd.Series([string]), [{"cat"}])):
-        Bad("", words, call, ("y_true", "ast.literal_eval")).check()
+        written = "ast.literal_eval" if "'," in string or '",' in string else "give the list, not the string that"
+        Bad("", words, call, ("y_true", written)).check()
 
 
 # -- lengths and shapes -----------------------------------------------------------------------------------------------
@@ -935,7 +938,7 @@ def test_a_bad_weight_among_many_is_refused(kind: str):
 @with_each(
     "weights",
     [
-        1.0, "ab", "a", {"cat": 1.0}, {1.0, 2.0}, np.ones((2, 1)), np.ones((1, 2)), np.array(1.0), [[1.0], [2.0]],
+        1.0, "ab", "a", {"cat": 1.0}, {1.0, 2.0}, np.ones((2, 1)), np.ones((2, 2)), np.array(1.0), [[1.0], [2.0]],
         [[1.0], [2.0, 3.0]], np.array([True, False]), np.array(["1", "2"]), np.zeros(2, "M8[s]"), iter([1.0, 2.0]),
         pd.Series([1.0, None]), pd.Series([1, None], dtype="Int64"), pl.Series([1.0, None]), pa.array([1.0, None]),
         sp.csr_array([[1.0, 2.0]]), object(), np.array([1.0, None]), np.array([1, "2"], object),

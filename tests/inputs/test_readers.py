@@ -117,6 +117,12 @@ def with_unaligned_indices(bits: Bits) -> sp.csr_array:
     return matrix
 
 
+def with_wide_offsets(bits: Bits) -> sp.csr_array:
+    matrix = sp.csr_array(bits)
+    matrix.indptr = matrix.indptr.astype(np.int64)
+    return matrix
+
+
 def with_unsorted_indices(bits: Bits) -> sp.csr_matrix:
     count, width = bits.shape
     columns = np.tile(np.arange(width)[::-1], count)
@@ -190,6 +196,7 @@ MATRICES: dict[str, Callable[[Bits], object]] = {
         (lambda m: (m.data, m.indices.astype(np.int64), m.indptr.astype(np.int64)))(sp.csr_array(bits)),
         shape=bits.shape,
     ),
+    "csr with indices of two widths": with_wide_offsets,
     "csr with unaligned indices": with_unaligned_indices,
     "csr with stored zeros": with_stored_zeros,
     "csr with unsorted indices": with_unsorted_indices,
@@ -1529,6 +1536,22 @@ def test_the_number_of_labels_may_be_an_integer_of_numpy(number: Any):
 def test_rows_of_several_lengths_are_no_array(rows: Any):
     with pytest.raises(se.InputError, match=r"cannot be read as an array: .*inhomogeneous"):
         se.Evaluator(["one_error" if isinstance(rows, se.TopK) else "f1_micro"]).update_many([[0], [0]], rows)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    ("protocol", "kind"), [("__array__", "array"), ("__arrow_c_stream__", "array or table of Arrow")]
+)
+def test_what_reading_an_object_raises_names_its_argument_unless_it_is_an_interruption(
+    error: type[BaseException], protocol: str, kind: str
+):
+    def read(*_: object, **__: object) -> None:
+        raise error("gone")
+
+    wrong = type("Lazy", (), {protocol: read})()
+    with pytest.raises(se.InputError if error is ValueError else error) as raised:
+        se.Evaluator().update_many([["a"]], wrong)
+    assert str(raised.value).startswith(f"y_pred cannot be read as an {kind}: gone" if error is ValueError else "gone")
 
 
 def test_indices_beyond_signed_integers_are_padding_as_negative_ones_are():

@@ -395,6 +395,8 @@ def test_none_is_a_missing_score_as_nan_is(options: dict[str, Any], nothing: obj
         one.update_many([{"a"}], [{"a": score, "b": 0.9}])
         one.update_many([{"a"}], np.array([[score, 0.9]], object))
         one.update_many([{"a"}], pd.DataFrame({"a": pd.Series([score], dtype=object), "b": [0.9]}))
+    ev.update_many([{"a"}], sp.csr_array(np.array([[math.nan, 0.9]])))
+    expected.update({"a"}, {"a": math.nan, "b": 0.9})
     assert ev == expected
 
 

@@ -119,6 +119,18 @@ def test_few_examples_and_many_are_summed_alike(stream: Stream):
     assert few == many
 
 
+def test_keys_too_large_for_one_integer_are_summed_as_in_plain_loops(monkeypatch: pytest.MonkeyPatch):
+    rng, shape = np.random.default_rng(5), (6, 3000)
+    true, scores = rng.random(shape) < 0.2, np.floor(4 * rng.random(shape))  # in groups of hundreds of labels
+    many, looped = (se.Evaluator(["map_at(k=2000, divisor=hits)"]) for _ in range(2))
+    for rows in (slice(None), [0, 3, 3]):
+        many.update_many(true[rows], scores[rows])
+    monkeypatch.setattr(ranking_sums, "_FEW", 10**9)
+    for rows in (slice(None), [0, 3, 3]):
+        looped.update_many(true[rows], scores[rows])
+    assert many == looped
+
+
 def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
     ev = se.Evaluator(["map_at(k=3, divisor=hits)"])
     ev.update({"a", "c"}, {"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.5})

@@ -611,7 +611,9 @@ def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, nearest: st
         ("MacroF1Score", "f1_macro"), ("HammingLoss", "hamming_loss"), ("rocAucMicro", "roc_auc_micro"),
         ("AccuracyScore", "subset_accuracy"), ("microPrecision", "precision_micro"), ("NDCG@3", "ndcg(k=3)"),
         ("F1 (micro)", "f1_micro"), ("F1(per label)", "f1_per_label"), ("f1_score(average='micro')", "f1_micro"),
-        ("f1_score(average=None)", "f1_per_label"),
+        ("f1_score(average=None)", "f1_per_label"), ("ndcg(k=None)", "ndcg"),
+        ("coverage error (minus_one=True)", "coverage_error(minus_one=true)"),
+        ("log loss(cap=none, eps=0.5)", "log_loss_macro(eps=0.5)"),
         ("F-beta (samples, beta=2)", "fbeta_samples(beta=2)"), ("MLCMPrecision(average=Macro)", "mlcm_precision_macro"),
     ],
 )  # fmt: skip

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import warnings
 from fractions import Fraction
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -406,6 +408,23 @@ def test_averages_are_those_of_scikit_learn(seed: int):
             close(measure(tables, average=average), reference(true, wide, average=average, sample_weight=weights), kind)
 
 
+def test_the_mean_of_areas_with_hundreds_of_denominators_is_correctly_rounded():
+    rng, shape = np.random.default_rng(11), (12, 2 * areas._SUMMED)
+    true, scores, hidden = rng.random(shape) < 0.4, rng.integers(0, 4, shape) / 4, rng.random(shape) < 0.3
+    true[0], true[1], hidden[:2] = True, False, False
+    weights = rng.integers(1, 10**6, shape[0]).astype(float)
+    tables = counted(rows_of(true, scores, hidden=hidden, weights=weights), width=shape[1])
+    every, cells = weights.astype(int).tolist(), []
+    for column, shown in enumerate(~hidden.T):
+        cells.append([*zip(scores[shown, column], true[shown, column], compress(every, shown), strict=True)])
+    values, support = list(map(oracle.area, cells)), [oracle.totals(each)[0] for each in cells]
+    assert len({value.denominator for value in values}) > areas._SUMMED
+    for average, worth in (("macro", [1] * shape[1]), ("weighted", support)):
+        result = reading("roc_auc")(tables, average=average)
+        assert result.exact
+        assert float(result) == result.value == float(sum(map(operator.mul, values, worth)) / sum(worth))
+
+
 @with_each("seed", range(cases(200)))
 def test_partial_areas_are_those_of_scikit_learn(seed: int):
     kind, true, scores, weights = random_case(10**8 + seed)
@@ -627,7 +646,7 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
     true, scores, weights, kind = probabilities(seed)
     tables = counted(rows_of(true, scores, weights=weights), width=true.shape[1])
     every = np.ones(len(true)) if weights is None else weights
-    for eps, cap in ((2.0**-52, None), (1e-7, None), (1e-3, None), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
+    for eps, cap in ((2.0**-52, None), (1e-7, None), (1e-3, None), (0.5, None), (0.0, 1.5), (1e-7, 0.4), (0.0, 30.0)):
         for label, result in reading("log_loss")(tables, average=None, eps=eps, cap=cap).items():
             wide = scores[:, label].astype(np.float64)
             inside = np.clip(wide, eps, 1 - eps)

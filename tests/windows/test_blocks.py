@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -205,6 +206,8 @@ def test_times_before_the_first_window_and_of_any_size_fall_into_their_window():
             se.Tumbling(se.Evaluator([]), period=1e-300).update({"a"}, set(), t=t)
         with pytest.raises(se.InputError):
             se.Tumbling(se.Evaluator([]), period=1e-300).update_many([{"a"}], [set()], times=[t])
+    with pytest.raises(se.InputError, match=r"t 1152921504606846977 has no exact float64; round it first"):
+        window.update({"a"}, set(), t=2**60 + 1)
     for t in (datetime.max, datetime.min):
         calendar = se.Tumbling(se.Evaluator([]), period=timedelta(days=4000))
         with pytest.raises(se.InputError, match=r"^t and period=datetime.timedelta\(.* are too near the last time"):
@@ -229,6 +232,27 @@ def test_parameters_that_do_not_fit_are_refused(form: dict, message: str):
 def test_windows_of_a_number_of_examples_do_not_merge(build: object):
     with pytest.raises(se.MergeError, match="no common order"):
         build().merge(build())
+
+
+@pytest.mark.parametrize(("mine", "theirs", "message"), [
+    ([], [1.0], "the other window has times that this one does not have"),
+    ([4.0], [4.0, 7.0], "the other window has times that this one does not have"),
+    ([1.0, 4.0, 7.0], [2.0, 3.0], "cannot unmerge"),
+    ([1.0, 10.0], [5.0], "window 1 has no examples in this object"),
+    ([1.0, 10.0], [-2.0], None), ([4.0], [], None),
+])  # fmt: skip
+def test_what_a_window_never_had_is_not_taken_out_and_what_it_evicted_is_gone(
+    mine: list[float], theirs: list[float], message: str | None
+):
+    windows = [BUILT["Tumbling"](se.Evaluator(["f1_micro"])) for _ in range(2)]
+    for window, times, pred in zip(windows, (mine, theirs), ({"a"}, {"b"}), strict=True):
+        for t in times:
+            window.update({"a"}, pred, t=t)
+    window, other = windows
+    before = window.to_bytes()
+    with nullcontext() if message is None else pytest.raises(se.RevertError, match=message):
+        window.unmerge(other)
+    assert window.to_bytes() == before
 
 
 def test_a_period_of_numpy_is_a_timedelta():
@@ -337,6 +361,15 @@ def test_fading_is_within_its_bound_of_plain_loops(half_life: object, weighted: 
                 result = (window.weight, *window.get().values())
                 for mine, right in zip(result, expected, strict=True):
                     assert abs(Decimal(mine) - right) <= bound * right, (step, mine, right)
+
+
+def test_a_half_life_of_more_microseconds_than_a_float64_counts_weighs_batches_as_single_examples():
+    times = [DAY, DAY + timedelta(days=30_000, microseconds=1), datetime(2700, 1, 1, 1, 1, 1, 7)]
+    many, one = (se.Fading(se.Evaluator(["f1_micro"]), timedelta(days=200_000, microseconds=1)) for _ in range(2))
+    many.update_many([{"a"}] * 3, [{"a"}, {"b"}, {"a", "b"}], times=times)
+    for t, pred in zip(times, ({"a"}, {"b"}, {"a", "b"}), strict=True):
+        one.update({"a"}, pred, t=t)
+    assert many.to_bytes() == one.to_bytes()
 
 
 def test_reading_in_between_changes_nothing_and_what_was_put_together_is_not_stale():

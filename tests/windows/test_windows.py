@@ -138,6 +138,22 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
 
 
 @pytest.mark.parametrize(
+    ("size", "metric", "weighted"), crossed([5, 1100, 1200], ["f1_macro", "roc_auc_macro"], [False, True])
+)
+def test_batches_read_in_several_pieces_slide_as_the_last_examples_do(size: int, metric: str, weighted: bool):
+    rng, count = np.random.default_rng(size), 1150
+    true, scores = rng.integers(0, 3, (2 * count, 1)).tolist(), rng.random((2 * count, 3))
+    pred = [dict(enumerate(row)) for row in (scores > 0.5 if metric == "f1_macro" else scores).tolist()]
+    weights = rng.choice([0.5, 1.0, 2.0], 2 * count)
+    pieces, last = (se.Rolling(se.Evaluator([metric]), size) for _ in range(2))
+    for part in (slice(count), slice(count, None)):  # the second is longer than the first window, or evicts most of it
+        pieces.update_many(iter(true[part]), iter(pred[part]), weights=weights[part] if weighted else None)
+    for row in range(2 * count - size, 2 * count):
+        last.update(true[row], pred[row], weight=float(weights[row]) if weighted else 1.0)
+    assert pieces.to_bytes() == last.to_bytes()
+
+
+@pytest.mark.parametrize(
     ("unknown", "form", "size"), crossed(["error", "ignore", "add"], ["mappings", "sets", "arrays"], [1, 2, 3, 20])
 )
 def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared(unknown: str, form: str, size: int):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 import streameval as se
 from streameval.schema.labels import Label
 from streameval.wire.blocks import Blocks
+from streameval.wire.envelope import sized
 from streameval.wire.fields import Cached, Sink, Source, varint, zigzag
 from tests.support.each import with_each
 from tests.support.effort import cases
@@ -124,6 +126,12 @@ def test_labels_of_every_size_are_read_back(label: Label):
     assert b"".join(again.pieces()) == b"\1" + b"".join(result.pieces())
     assert Source(b"".join(result.pieces()), 0).label() == label
     assert Source(b"".join(again.pieces()), 0).labels() == [label]
+
+
+def test_what_changes_while_it_is_written_twice_is_refused():
+    lengths = iter([(2, 3), (2, 4)])
+    with pytest.raises(se.InputError, match="another thread counts meanwhile; let one thread count and save"):
+        deque(sized(lambda: map(bytes, next(lengths))))
 
 
 def test_only_small_values_are_remembered_and_few():

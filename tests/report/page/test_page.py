@@ -568,6 +568,9 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+TWO = se.Trace({"c": se.F1(), "d": se.F1()})
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
@@ -577,6 +580,9 @@ def test_the_page_is_written_whole_or_not_at_all(tmp_path: Path):
         ({"trace": [1]}, r"trace must be a Trace, not \[1\]"),
         ({"meta": ["v7"]}, r"meta must be a mapping of strings to values, not \['v7'\]"),
         ({"evaluators": 3}, "evaluators must be an Evaluator, a metric or a window, not 3"),
+        ({"evaluators": {}}, "evaluators must be an evaluator, or a mapping name -> evaluator, .* strings, not {}"),
+        ({"evaluators": {"a": se.F1(), 1: se.F1()}}, "evaluators must be an evaluator, or a mapping name -> evaluator"),
+        ({"evaluators": {"a": se.F1(), "b": TWO}}, r"^evaluators\['b'\] is a Trace of \['c', 'd'\]; .*\['c'\]"),
         ({"evaluators": {"a": 3}}, r"evaluators\['a'\] must be an Evaluator, a metric or a window, not 3"),
         ({"windows": {"a": 3}}, r"windows\['a'\] must be an Evaluator, a metric or a window, not 3"),
         ({"slices": [se.Evaluator()]}, "slices must be a mapping name -> evaluator"),
