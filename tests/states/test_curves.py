@@ -415,8 +415,8 @@ def test_the_mean_of_areas_with_hundreds_of_denominators_is_correctly_rounded():
     weights = rng.integers(1, 10**6, shape[0]).astype(float)
     tables = counted(rows_of(true, scores, hidden=hidden, weights=weights), width=shape[1])
     every, cells = weights.astype(int).tolist(), []
-    for column, shown in enumerate(~hidden.T):
-        cells.append([*zip(scores[shown, column], true[shown, column], compress(every, shown), strict=True)])
+    for column, visible in enumerate(~hidden.T):
+        cells.append([*zip(scores[visible, column], true[visible, column], compress(every, visible), strict=True)])
     values, support = list(map(oracle.area, cells)), [oracle.totals(each)[0] for each in cells]
     assert len({value.denominator for value in values}) > areas._SUMMED
     for average, worth in (("macro", [1] * shape[1]), ("weighted", support)):
