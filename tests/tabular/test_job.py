@@ -65,6 +65,9 @@ def test_a_sliced_says_itself_what_it_is_by():
     made = job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), max_slices=7))
     assert made.columns.by == ("region", "day")
     assert isinstance(made.fresh(), se.Sliced)
+    assert (
+        job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), max_slices=7), by=["region", "day"]) == made
+    )
     with pytest.raises(se.InputError, match="leave by out"):
         job(metrics=se.Sliced(se.Evaluator(), by="region"), by="day")
 
@@ -126,6 +129,7 @@ except streameval.DependencyError as error:
         ({"actual": 3}, "actual must be the name of a column, not 3"),
         ({"predicted": None}, "neither predicted nor scores names a column"),
         ({"null": "no"}, "null must be one of 'error', 'empty'"),
+        ({"unknown": "ignore"}, r"unknown='ignore' has no meaning without labels=\[...\]"),
         ({"by": 3}, "by must be a name of a column, or several"),
         ({"scores": "s"}, "nothing requires scores; set threshold=0.5"),
     ],

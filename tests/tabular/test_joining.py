@@ -86,6 +86,18 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         se.evaluate_table(GUESS, truth=TRUTH[:0], **options)
     with pytest.warns(se.DataWarning, match="rows without a truth: 4, truths without a row: 1; no rows are counted"):
         assert se.evaluate_table(GUESS, truth=[{"id": None, "tags": []}], **options).examples == 0
+    with pytest.warns(se.DataWarning, match="rows without a truth: 1, truths without a row: 4; no rows are counted"):
+        assert se.evaluate_table([{"id": None, "guess": []}], truth=TRUTH, **options).examples == 0
+    own = se.evaluate_table([row | {"region": "here"} for row in GUESS], truth=TRUTH, **options, by="region")
+    assert [part.where for part in own.slices()] == [{"region": "here"}]
+    row = type("Row", (), {"id": 1, "guess": ["cat"], "tags": ["cat"]})()
+    for rows, truth in (([row], TRUTH), (GUESS, [row])):
+        with pytest.raises(se.InputError, match=r"^row 0: the row <.*Row .*> is no dictionary; give dictionaries"):
+            se.evaluate_table(rows, truth=truth, **options)
+    with pytest.raises(se.InputError, match=r"^row 1: \[1\] is not a key; join by strings or integers"):
+        se.evaluate_table([GUESS[0], {**GUESS[2], "id": [1]}], truth=TRUTH, **options)
+    with pytest.raises(se.InputError, match="join must be the name of a column, not 3"):
+        se.evaluate_table(GUESS, truth=TRUTH, **options | {"join": 3})
     with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
     with pytest.raises(se.InputError, match=r"^row 2: there is no column 'tag' \(actual\); did you mean 'tags'"):

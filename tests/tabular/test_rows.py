@@ -102,6 +102,9 @@ def test_scores_may_go_with_the_labels_of_another_column():
     ):
         with pytest.raises(se.InputError, match=message):
             counted([row | {"scores": scores}], metrics=empty, scores="scores")
+    expected.update(["b"], {})
+    nothing = {"actual": ["b"], "predicted": None, "scores": None}
+    assert counted([row, nothing], metrics=empty, scores="scores", null="empty").to_bytes() == expected.to_bytes()
     with pytest.raises(se.InputError, match="two values for label 'a'"):
         counted([row | {"predicted": ["a", "a"]}], metrics=empty, scores="scores")
 
@@ -140,6 +143,16 @@ def test_scores_go_with_labels_only_where_both_have_an_order(labels: Any, scores
 def test_rows_may_have_slots():
     kind = make_dataclass("Row", ["actual", "predicted"], slots=True)
     assert counted([kind(**row) for row in ROWS]) == counted(ROWS)
+    computed = make_dataclass("Row", ["actual", "guess"], namespace={"predicted": property(lambda row: row.guess)})
+    assert counted([computed(*row.values()) for row in ROWS]) == counted(ROWS)
+
+
+def test_rows_may_differ_in_columns_that_are_not_read_and_hold_strings_that_are_split():
+    wide = [{"true_a": 1, "pred_a": 0}, {"true_a": 1, "pred_a": 1, "more": 3}]
+    assert counted(wide, actual="true_*", predicted="pred_*", metrics=["f1_micro"]).get() == {"f1_micro": 2 / 3}
+    assert counted([{"actual": "a|b", "predicted": "b"}], sep="|") == counted(
+        [{"actual": ["a", "b"], "predicted": ["b"]}]
+    )
 
 
 def test_weights_masks_and_slices_are_columns():
@@ -148,6 +161,8 @@ def test_weights_masks_and_slices_are_columns():
     expected = se.Evaluator(["f1_micro", "f1_macro", "recall_samples"])
     expected.update_many(TRUE, PRED, weights=[2.0] * len(TRUE), mask=[["c"]] * len(TRUE))
     assert result.total().to_bytes() == expected.to_bytes()
+    with pytest.raises(se.InputError, match=r"column 'w' .*: weight must be an integer or a float, not '2'"):
+        counted([row | {"w": "2"} for row in ROWS], weight="w")
     with pytest.raises(se.InputError, match="column 'w' holds 5 nulls; every row needs a weight"):
         counted([row | {"w": None} for row in ROWS], weight="w")
 
@@ -160,6 +175,7 @@ def test_nulls_are_refused_unless_they_are_said_to_be_empty():
     ):
         counted(rows)
     assert counted(rows, null="empty").to_bytes() == reference([[]], [["a"]]).to_bytes()
+    assert counted(rows, actual="actual.x", null="empty").to_bytes() == reference([[]], [["a"]]).to_bytes()
 
 
 @pytest.mark.parametrize("kind", ["rows", "lines.jsonl", "array.json"])
@@ -193,6 +209,7 @@ def test_keys_that_some_rows_lack_are_empty_lists_where_nulls_are(kind: str, tmp
     [
         ({"actual": ["a"], "predictd": ["a"]}, r"no column 'predicted' \(predicted\); did you mean 'predictd'"),
         (make_dataclass("Row", ["actual"])(["a"]), "no column 'predicted'"),
+        ({}, r"no column 'actual' \(actual\); the columns are \[\]"),
         ("a row", "a row must be a mapping or have the columns as attributes"),
         (np.zeros(1, [("actual", "O")])[0], "a row must be a mapping or have the columns as attributes"),
         ({"actual": "cat", "predicted": ["a"]}, r"^column 'actual' \(row 1 of the batch\) is the string 'cat'"),

@@ -6,6 +6,7 @@ import gc
 import gzip
 import io
 import json
+import math
 import os
 import warnings
 from collections import Counter, deque
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import streameval as se
+from streameval.tabular.cells import list_of
 
 ROWS = [
     {"tags": ["cat", "bird"], "guess": ["cat", "dog"], "w": 2.0, "region": "eu"},
@@ -227,6 +229,8 @@ def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
         "['a' 1",
         "['a', 'b'",
         '{"a": 0.9, "b": ',
+        '{t,f,"a}',
+        "{('a', 'b')}",
         "[0, 10)",
         "(0, 10]",
         "[x] b",
@@ -285,6 +289,26 @@ def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
     written(tmp_path, "a.csv", "tags,p\ncat,cat:0.9\ncat,cat\n")
     with pytest.raises(se.InputError, match=r"a.csv:3: column 'p' must hold scores like cat:0.9\|dog:0.2, not 'cat'"):
         se.evaluate_table(tmp_path / "a.csv", actual="tags", scores="p", threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("{t,f}", [True, False]), ("{t}", ["t"]), ("[t, f]", ["t", "f"]), ("[true False]", [True, False]),
+        ("[0.5 nan]", [0.5, math.nan]), ("np.int64(3),b", ["np.int64(3)", "b"]),
+    ],
+)  # fmt: skip
+def test_what_a_word_in_a_cell_is_depends_on_the_brackets_around_it(cell: str, value: list[Any]):
+    assert repr(list_of(cell, ",")) == repr(value)
+
+
+def test_scores_of_cells_go_with_labels_of_cells():
+    empty = se.Evaluator(["one_error"], threshold=0.5)
+    read = evaluated([{"tags": "a", "guess": "a|b", "s": "0.9|9007199254740993.5"}], scores="s", sep="|", metrics=empty)
+    empty.update({"a"}, {"a": 0.9, "b": 9007199254740994.0})
+    assert read == empty
+    with pytest.raises(se.InputError, match=r"column 's' must hold scores like 0.9\|0.2, not 'x\|0.5'"):
+        evaluated([{"tags": "a", "guess": "a|b", "s": "x|0.5"}], scores="s", sep="|", threshold=0.5)
 
 
 def test_strings_of_other_tables_are_split_where_sep_says_so():
@@ -415,6 +439,8 @@ def test_a_file_that_was_compressed_twice_is_read(tmp_path: Path):
 
 
 def test_what_is_open_as_text_or_is_one_column_is_refused(tmp_path: Path):
+    with pytest.raises(se.InputError, match=r"source must be an object, not a class, <class 'pyarrow\.lib\.Table'>"):
+        evaluated(pa.Table)
     with pytest.raises(se.InputError, match="binary mode"):
         evaluated(io.StringIO("tags,guess"))
     with pytest.raises(se.InputError, match="source is not an Arrow table"):
