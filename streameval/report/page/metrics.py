@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from streameval.metrics.catalogue import build_spec
@@ -230,8 +230,10 @@ def _pictures(table: Table, weighted: bool) -> str:
         note = f"Each dot is a label.{never}"
         picture = Chart("F1 by label frequency", of, axis, fraction_axis("F1", up), "wide", note)
         picture.dots(across, up, "labels", rows)
-        # Of many labels those that stand out: frequent and badly predicted.
-        named = sorted(range(len(rows)), key=lambda at: -errors[rows[at]])[:_NAMED]
+        # Of many labels those that stand out: frequent and badly predicted; then those at the ends, which have room.
+        keys = [-errors[row] for row in rows], up, [-value for value in across]
+        orders = (sorted(range(len(rows)), key=key.__getitem__)[:_NAMED] for key in keys)
+        named = [*dict.fromkeys(chain.from_iterable(orders))]
         words = cut_distinct([columns["label"][rows[at]] for at in named], 24)
         picture.names([across[at] for at in named], [up[at] for at in named], words)
         chart = picture.html()

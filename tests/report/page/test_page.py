@@ -289,6 +289,15 @@ def test_where_no_label_is_true_there_are_no_empty_pictures_and_undefined_values
     assert sum("undefined" in text for _, text in page.all("li")) >= 2
 
 
+def test_some_of_hundreds_of_labels_are_named_in_their_picture():
+    rng = np.random.default_rng(2)
+    often = rng.power(0.35, 400) * 0.2 + 0.001
+    true = rng.random((3000, 400)) < often
+    ev = se.Evaluator(labels=[f"label {number:03}" for number in range(400)])
+    ev.update_many(true, true ^ (rng.random(true.shape) < rng.random(400) * often))
+    assert len(Page(ev.to_html()).all("span", **{"class": "name"})) >= 4
+
+
 def test_the_picture_of_labels_names_what_it_counts():
     for weights, words in ((None, "examples with the label"), ([0.5] * 32, "weight of the examples with the label")):
         ev = se.Evaluator(labels=["cat"])
