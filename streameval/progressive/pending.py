@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice, takewhile
 from typing import Any, Generic, Literal, Self, TypeAlias, TypeVar, cast
 
-from streameval.errors import InputError, public
+from streameval.errors import InputError, public, warn
 from streameval.evaluation.core import core_of
 from streameval.evaluation.counting import try_prediction
 from streameval.evaluation.guarding import Change, absent, changes, make, reads
@@ -21,7 +21,7 @@ from streameval.progressive.predictions import Predictions, Row, compact_copy, f
 from streameval.progressive.target import Target, check_order, instant
 from streameval.progressive.trace import Trace
 from streameval.schema.config import Weight
-from streameval.schema.text import check_choice, check_number, quoted
+from streameval.schema.text import check_choice, check_number, python_value, quoted
 from streameval.windows.base import Window
 from streameval.wire.envelope import PENDING
 from streameval.wire.fields import Sink, Source, require, varint
@@ -72,6 +72,7 @@ class Pending(Holder, Generic[EvaluatorT]):
     """
 
     _holder, _saved, _taken = PENDING, ("max_pending", "max_age", "no_prediction"), (Trace,)
+    _warned = False
 
     def __init__(
         self,
@@ -162,6 +163,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         while True:
             before, status, now = entry, self._cell.value, self._at(t)
             entry = self._waiting_at(key, now)
+            if entry is None and not self._refuses and not self._warned and (twin := self._twin(key)):
+                self._warned = True
+                warn(f"a truth arrives under key {quoted(key)}, but {twin}")
             if entry is not None and entry is not before:
                 change = target.change(y_true, from_compact(entry[0]), weight, mask, t)
             with self._guard:
@@ -196,11 +200,18 @@ class Pending(Holder, Generic[EvaluatorT]):
             return self._commit(now, late=1)
         evicted = f"{self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by max_pending"
         why = f"was never predicted, was observed before, or was evicted (so far {evicted})"
-        why = "is older than max_age" if key in self._waiting else why
+        why = "is older than max_age" if key in self._waiting else self._twin(key) or why
         raise InputError(
             f"no prediction waits under key {quoted(key)}: it {why}; "
             'with no_prediction="count" such truths are counted in without_prediction'
         )
+
+    def _twin(self, key: Hashable) -> str:
+        """What to say where no prediction waits under an integer, but under the string of it, or the reverse."""
+        number = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 20 else None
+        twin = str(key) if type(python_value(key)) is int else number
+        waits = f"one waits under {quoted(twin)}: keys are compared with their type; use one type for both"
+        return waits if twin is not None and twin in self._waiting else ""
 
     def _too_old(self, now: object) -> int:
         """How many of the oldest predictions are dropped at a time."""

@@ -445,3 +445,19 @@ def test_a_label_limit_refuses_predictions_by_themselves_and_pairs_when_they_are
     pending.evaluator.reset()
     pending.observe("one", {"c"})
     assert pending.evaluator.labels == ("c",)
+
+
+@pytest.mark.parametrize(("waits", "arrives"), [(7, "7"), ("7", 7), ("7", np.int64(7)), (np.int64(7), "7")])
+def test_a_key_that_differs_in_type_alone_is_pointed_out(waits: object, arrives: object):
+    pending = se.Pending(se.F1(), no_prediction="count")
+    pending.predict(waits, {"a"})
+    for stranger in ("8", 8, "x", None, (7,), "\u0667x"):
+        pending.observe(stranger, {"a"})
+    with pytest.warns(se.DataWarning, match="keys are compared with their type; use one type for both"):
+        pending.observe(arrives, {"a"})
+    pending.observe(arrives, {"a"})  # once
+    assert (pending.pending, pending.without_prediction) == (1, 8)
+    refusing = se.Pending(se.F1())
+    refusing.predict(waits, {"a"})
+    with pytest.raises(se.InputError, match=r"one waits under .*7.*: keys are compared with their type"):
+        refusing.observe(arrives, {"a"})
