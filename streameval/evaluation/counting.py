@@ -169,7 +169,8 @@ class Accumulator(Details, Mergeable):
             with meant_weights(self.update_many, weights, mistaken, extra) as weights:  # type: ignore[unreachable]
                 self.update_many(y_true, y_pred, weights=weights, mask=mask, null=null, threads=threads)
             return
-        threads = check_number("threads", threads, 1)
+        if type(threads) is not int or threads < 1:
+            threads = check_number("threads", threads, 1)
         core = self._core
         fast = core.fast_path and weights is None and null in NULLS
         if fast and core.table.examples < core.table.most and core.fast_count_many(y_true, y_pred, mask):

@@ -49,7 +49,7 @@ def check_number(
     name: str, value: object, least: int, top: float = math.inf, error: type[StreamevalError] = InputError
 ) -> int:
     """An argument as an integer of Python, or an error unless it is one of at least so much, and at most ``top``."""
-    number = python_value(value)
+    number = value if type(value) is int else python_value(value)
     if type(number) is not int or not least <= number <= top:
         limit = f"most {top}" if type(number) is int and number > top else f"least {least}"
         raise error(f"{name} must be an integer of at {limit}, not {quoted(value)}")
