@@ -289,7 +289,7 @@ _SAID = {
 
 
 def usage_error(error: Any) -> str:
-    text = _translated(str(error.format_message() if hasattr(error, "format_message") else error).rstrip("."))
+    text = _translated(error.format_message().rstrip("."))
     command, path = (None, "streameval") if error.ctx is None else (error.ctx.command, error.ctx.command_path)
     if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
         options = [name for each in command.params for name in each.opts] if command else []

@@ -201,8 +201,6 @@ class _Judged(Report):
 
 def judged(report: Report, counts: Any, thresholds: Any) -> Report:
     """A report in which labels scoring at or above their threshold are predicted."""
-    if not report.tables.examples:
-        return report
     outcomes, corners = counts.decisions_at(thresholds), list[_Judged]()
     for tp, fp in product((outcomes.most, outcomes.least), repeat=2):
         views = report.views.with_decisions(cast(Tables, _Tables(report.tables, outcomes, tp.tp, fp.fp)))

@@ -145,7 +145,7 @@ class Columns:
             if role in wide:
                 columns += wide[role]
                 continue
-            if not (count := names.count(name)) and (outer := name.partition(".")[0]) in names and outer != name:
+            if not (count := names.count(name)) and (outer := name.partition(".")[0]) in names:
                 name, count = outer, names.count(outer)  # which holds it
             if count != 1:
                 raise self.missing(name, role, names)

@@ -76,6 +76,9 @@ def test_the_catalogue_can_be_searched(run):
     every = json.loads(run("metrics", "-f", "json").out)
     assert [row["name"] for row in every["metrics"]] == [entry.name for entry in se.catalogue()]
     assert '"f1"' in run("metrics", "samples", "f1", "-f", "json").out
+    averages = {row["name"]: row["averages"] for row in every["metrics"]}
+    assert averages["roc_auc"] == "macro,micro,weighted,per_label"
+    assert "parameters" not in run("metrics", "f1_micro").out
     result = json.loads(run("metrics", "ranking", "LOSS", "-f", "json").out)
     assert "ranking_loss" in [row["name"] for row in result["metrics"]]
     assert len(result["metrics"]) < len(every["metrics"])
@@ -88,6 +91,7 @@ def test_thresholds_are_read_from_a_saved_state(run):
     ev.save("state")
     result = json.loads(run("thresholds", "state", "-f", "json").out)
     assert result["metric"] == "f1"
+    assert json.loads(run("thresholds", "state", "--beta", "2", "-f", "json").out)["metric"] == "fbeta(beta=2)"
     rows = [(row["label"], row["threshold"], row["value"]) for row in result["thresholds"]]
     assert rows == [("a", 0.9, 1.0), ("b", 0.3, 1.0)]
 
@@ -188,6 +192,10 @@ def test_a_page_is_of_one_state_or_compares_several(run):
     assert run("report", "old.state", "new.state", "-o", "one.html").code == 0
     assert Path("one.html").read_text() != page
     Path("link").symlink_to("old.state")
+    Path("more").mkdir()
+    Path("more/old.state").write_bytes(Path("new.state").read_bytes())
+    assert run("report", "old.state", "more/old.state", "-o", "two.html").code == 0
+    assert "<h1>old.state and more/old.state</h1>" in Path("two.html").read_text()
     for options, error in (
         (["old.state"], "--output FILE.html is missing"),
         (["old.state", "-o", "x.pdf"], "--output 'x.pdf' must end in .html"),

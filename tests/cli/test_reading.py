@@ -151,9 +151,9 @@ def test_scores_in_csv_stand_behind_colons(run, tmp_path):
 
 
 def test_best_thresholds_are_accepted_by_evaluate(run, tmp_path):
-    (tmp_path / "s.jsonl").write_bytes(jsonl(SCORED))
-    assert run("thresholds", "s.jsonl", "-a", "tags", "-s", "p", "--save", "t.json").code == 0
-    ran = run("evaluate", "s.jsonl", "-a", "tags", "-s", "p", "-t", "t.json", "-m", "f1_macro", "-f", "json")
+    (tmp_path / "s.jsonl").write_bytes(jsonl(SCORED).replace(b'"tags"', b'"truth"'))
+    assert run("thresholds", "s.jsonl", "-s", "p", "--save", "t.json").err.startswith("true labels: column 'truth'\n")
+    ran = run("evaluate", "s.jsonl", "-a", "truth", "-s", "p", "-t", "t.json", "-m", "f1_macro", "-f", "json")
     assert json.loads(ran.out)["metrics"]["f1_macro"] == pytest.approx((1.0 + 0.8) / 2)
 
 
@@ -164,6 +164,8 @@ def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(ru
     values = json.loads(ran.out)["metrics"]
     ev = library()
     assert list(values.values())[:2] == [ev.get("fbeta_micro(beta=2)"), ev.get("fbeta_micro(beta=3)")]
+    chosen = json.loads(run("evaluate", "r.jsonl", *COLUMNS, "--beta", "2", "-f", "json").out)["metrics"]
+    assert chosen["fbeta_macro(beta=2)"] == ev.get("fbeta_macro(beta=2)")
     per_label = {each["label"]: each["value"] for each in list(values.values())[2]}
     assert per_label == ev.get("precision_per_label(zero_division=1)")
 

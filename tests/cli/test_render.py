@@ -187,6 +187,13 @@ def test_bounds_of_a_change_hold_the_changes_that_both_bounds_allow_and_hardly_m
         assert low < least < most < high
         assert low > least - Fraction(1, 10**15)
         assert high < most + Fraction(1, 10**15)
+    se.Evaluator(["roc_auc_micro"]).save("none")
+    empty = json.loads(run("show", "none", "-t", "0.5", "-m", "f1_micro,roc_auc_micro", "-f", "json").out)
+    assert empty["undefined"] == dict.fromkeys(["f1_micro", "roc_auc_micro"], "no examples")
+    single = se.Evaluator(["roc_auc_micro"])
+    single.update({"a"}, {"a": 0.5, "b": 0.2})
+    single.save("single")
+    assert re.search(r"roc_auc_micro ↑ +1.0000 +1.0000 +0 *\n$", run("compare", "single", "single").out)
 
 
 def test_json_says_why_a_metric_has_no_value(run):
@@ -392,8 +399,10 @@ def test_show_says_if_scores_near_the_threshold_leave_counts_open(run):
     ev = se.Evaluator(["roc_auc_micro"], labels=["a"])
     ev.update_many(np.array([[1], [0], [1], [0]]), np.array([[0.50211], [0.50212], [0.50214], [0.50215]]))
     ev.save("state")
-    ran = run("show", "state", "-t", "0.502135", "-m", "f1_micro", "-f", "json")
-    assert (ran.err.count("warning: "), json.loads(ran.out)["bounds"]) == (1, {"f1_micro": [0.0, 1.0]})
+    ran = run("show", "state", "-t", "0.502135", "-m", "f1_micro,roc_auc_micro", "-f", "json")
+    area = ev.bounds("roc_auc_micro")
+    expected = {"f1_micro": [0.0, 1.0], "roc_auc_micro": [area.low, area.high]}
+    assert (ran.err.count("warning: "), json.loads(ran.out)["bounds"]) == (1, expected)
     assert "a threshold lies within a bin of scores: tp and fp of labels are the most" in ran.err
     assert [ran.err] == [f"warning: {text}\n" for text in json.loads(ran.out)["warnings"]]
     assert run("show", "state", "-t", "0.3", "-m", "f1_micro").err == ""

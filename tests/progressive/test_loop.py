@@ -761,6 +761,11 @@ def test_a_weight_that_the_model_passes_on_to_where_it_is_not_known_is_explained
     with pytest.raises(TypeError) as caught:
         se.progressive_evaluate(stream, multioutput.ClassifierChain(logistic(), order=ORDER[:]), se.F1(), weight="cost")
     assert 'weight_for="metric"' in "".join(caught.value.__notes__)
+    chain = multioutput.ClassifierChain(logistic(), order=ORDER[:])
+    chain.learn_one = lambda _x, y: 3 + y
+    with pytest.raises(TypeError) as caught:
+        se.progressive_evaluate(stream, chain, se.F1())
+    assert not hasattr(caught.value, "__notes__")
 
 
 @pytest.mark.parametrize("delay", [None, 3])

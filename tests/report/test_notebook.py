@@ -155,6 +155,17 @@ def test_of_scores_without_a_threshold_the_labels_have_their_areas_and_the_chose
     assert [row[1:] for row in labels[1:]] == values
 
 
+def test_of_scores_of_which_only_the_ranks_are_counted_the_chosen_values_are_displayed():
+    ev = se.Evaluator(["ndcg", "lwlrap_per_label"])
+    ev.update(["a"], {"a": 0.5, "b": 0.9})
+    metrics, labels = Tables(ev._repr_html_()).tables
+    assert [row[1] for row in metrics[1:]] == [f"{ev.get('ndcg'):.4f}"]
+    assert labels[1:] == [["b", "0.0000"], ["a", "0.5000"]]  # the worst first
+    single = se.Evaluator(["ndcg"])
+    single.update(["a"], {"a": 0.5, "b": 0.9})
+    assert len(Tables(single._repr_html_()).tables) == 1
+
+
 def test_the_catalogue_is_displayed_in_whole_sentences():
     rows = Tables(se.catalogue()._repr_html_()).tables[0]
     assert [row[3] for row in rows[1:]] == [entry.summary for entry in se.catalogue()]

@@ -395,6 +395,22 @@ def test_runs_are_listed_in_the_title_and_a_class_is_refused():
         se.to_html(se.F1)
 
 
+@pytest.mark.parametrize(("metrics", "tables"), [
+    (["roc_auc_per_label"], {"labels"}), (["roc_auc_micro"], {"changes", "labels"}), (["ndcg"], {"changes"}),
+    ([], {"labels"}),
+])  # fmt: skip
+def test_runs_have_the_tables_that_all_of_them_fill(metrics: list[str], tables: set[str]):
+    runs = {name: se.Evaluator(metrics) for name in "AB"}
+    assert not {"changes", "labels"} - tables & {*Page(se.to_html(runs)).data}  # of no examples
+    for ev, score in zip(runs.values(), (0.2, 0.9), strict=True):
+        ev.update_many([["cat"], []], [{"cat": score}, {"cat": 0.5}] if metrics else [["cat"], []])
+    data = Page(se.to_html(runs)).data
+    assert {"changes", "labels"} & {*data} == tables
+    if metrics and "labels" in tables:
+        assert data["labels"]["names"] == ["label", "A", "B", "change"]
+        assert next(zip(*data["labels"]["values"], strict=True)) == ("cat", 0.0, 1.0, 1.0)
+
+
 def test_a_bound_that_reads_like_the_value_is_left_out():
     ev = se.Evaluator(keep=["curves"], threshold=0.5)
     rng = np.random.default_rng(4)
