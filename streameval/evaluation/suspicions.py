@@ -30,6 +30,7 @@ _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTA
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
+_MANY = 5  # labels of which no model predicts all for each of its first examples
 _Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
 
 
@@ -291,7 +292,8 @@ def _of_every_label(counted: _Counted) -> _Warnings:
     if counted.is_explained:
         return
     true, pred = counted.positives
-    varies = counted.examples >= FIRST and bool(((true > 0) & (true < counted.examples)).any())
+    many = counted.examples >= FIRST or len(true) >= _MANY
+    varies = many and bool(((true > 0) & (true < counted.examples)).any())
     sides = ("y_true", counted.true, true, True), ("y_pred", counted.pred, pred, varies)
     for name, sample, positives, enough in sides:
         has_names = sample.examples >= FEW and not sample.width and -1 not in sample.lengths

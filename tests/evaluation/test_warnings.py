@@ -73,6 +73,7 @@ def row(low: float, high: float) -> Callable[[int], tuple[Any, Any]]:
 
 
 KEYS = {"a": True, "b": False}
+FIVE = {f"l{number}": 0.1 for number in range(5)}
 AREA, RANKS = {"metrics": ["roc_auc_macro"]}, {"metrics": ["mrr"]}
 SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] = {
     "nothing shared": ({}, repeat(({"x", "y"}, {"p"}), ({"y"}, {"q"})), 101, "no label of y_true is in y_pred"),
@@ -107,6 +108,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "keys of predictions": ({}, draw(lambda n: ({"ab"[n % 2]}, {*KEYS})), 100, "every label in y_pred, as"),
     "keys of predictions, declared": (
         {"labels": ["a", "b"]}, draw(lambda n: ({"ab"[n % 2]}, [*KEYS])), 100, "every label in y_pred, as set"),
+    "keys of predictions of five labels": (
+        {}, draw(lambda n: ({f"l{n % 5}"}, [*FIVE])), 20, "every label in y_pred, as set"),
     "padded truths": ({}, repeat(([3, 7, -100], [3, 7]), ([7, -100, -100], [3])), 20, "have label -100 and another"),
     "padded predictions": ({}, repeat(([3], [3, -1]), ([7, 3], [7, 3])), 20, "leave out labels below 0"),
     "classes of columns": ({}, draw(lambda _: (DRAW.integers(2, 4, 4).tolist(), {2, 3})), 20, "a class for each"),
