@@ -64,21 +64,21 @@ def blocks_of(items: Iterable[object]) -> Iterator[Any]:
 
 def filled(blocks: Iterator[Block], columns: Columns) -> Iterator[Block]:
     """With ``null="empty"``, objects with None for the lists that they lack; all may not, as by a typing error."""
-    lists = {name: role for name, role in columns.roles if role in WIDE and name == getattr(columns, role)}
-    lists = {name: role for name, role in lists.items() if not {".", "*"}.intersection(name)}
+    lists = {name: None for name, role in columns.roles if role in WIDE and name == getattr(columns, role)}
+    lists = {name: None for name in lists if not {".", "*"}.intersection(name)}
     if columns.null == "error" or columns.example is not None or not lists:
         yield from blocks
         return
     names, count = dict[Any, None](), 0
     for block in blocks:
         objects = [row for row in block.rows if isinstance(row, Mapping)] if isinstance(block.rows, list) else []
-        names |= dict.fromkeys(chain.from_iterable(objects) if objects else lists)
+        names |= dict.fromkeys(chain.from_iterable(objects)) if objects else lists
         if (count := count + len(objects)) >= _KNOWN and not lists.keys() <= names.keys():
             break
-        rows = [{**dict.fromkeys(lists), **row} if isinstance(row, Mapping) else row for row in objects and block.rows]
+        rows = [{**lists, **row} if isinstance(row, Mapping) else row for row in objects and block.rows]
         yield replace(block, rows=rows) if objects else block
-    for name, role in lists.items():
-        if name not in names and count:
+    for name, role in columns.roles:
+        if count and name in lists and name not in names:
             raise InputError(f"{block.place(0)}: {columns.missing(name, role, names)}")
 
 

@@ -118,8 +118,9 @@ def test_a_missing_column_is_refused_by_the_name_of_its_file(suffix: str, tmp_pa
     first = guess if suffix == "parquet" else truth  # which of both is looked at first
     for wrong, file in (("join", first), ("actual", truth), ("predicted", guess), ("mask", truth)):
         message = rf"^{re.escape(str(file))}(:\d)?: there is no column 'absent' \({wrong}\)"
-        with pytest.raises(se.InputError, match=message):
-            se.evaluate_table(guess, truth=truth, **options | {wrong: "absent"})
+        for null in ("error", "empty"):
+            with pytest.raises(se.InputError, match=message):
+                se.evaluate_table(guess, truth=truth, null=null, **options | {wrong: "absent"})
     if suffix == "jsonl":  # where one row may lack what another has
         lacking = [TRUTH[0], {"id": TRUTH[1]["id"]}, *TRUTH[2:]]
         with pytest.raises(se.InputError, match=r"t.jsonl:2: there is no column 'tags' \(actual\)"):
