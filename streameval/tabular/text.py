@@ -295,7 +295,8 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ke
             data = _EXCEL.sub(b"", data)
             data = _RULE.sub(b"", data, 1) if _RULE.match(data, data.find(b"\n") + 1) else data
             parser.read_header(data, name, keys)
-        data = parser.doubled(data) if b'\\"' in data else data
+        if b'\\"' in data and parser.is_broken(data) and not parser.is_broken(doubled := _ESCAPED.sub(b'""', data)):
+            data = doubled
         table = parser.table(data, header=first == 1)
         runs = [] if table is not None else [*parser.runs(data, first)]
         count = sum(len(lines) for _, lines in runs) if table is None else len(table)
@@ -355,18 +356,13 @@ class _Csv:
             raise InputError(f"{name}:1: {_not_utf8(error)}") from None
         raise InputError(wrong[max(wrong)])
 
-    def doubled(self, data: bytes) -> bytes:
-        """Data with quotation marks doubled in place of a backslash before them, if only so none is out of place."""
-        doubled = _ESCAPED.sub(b'""', data)
-        return doubled if self._is_broken(data) and not self._is_broken(doubled) else data
-
-    def _is_broken(self, data: bytes) -> bool:
+    def is_broken(self, data: bytes) -> bool:
         """Whether a quotation mark has no partner, or stands within a cell."""
         return data.count(b'"') % 2 == 1 or self.loose.search(data.replace(b'""', b"")) is not None
 
     def table(self, data: bytes, *, header: bool) -> Any:
         """All rows, read by Arrow; None if one of them needs a closer look."""
-        if self._is_broken(data):
+        if self.is_broken(data):
             return None
         try:
             read = arrow_csv.read_csv(
