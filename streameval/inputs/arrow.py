@@ -59,11 +59,9 @@ def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:
     """Lists of several values as the rows of an array; None if they differ in length."""
     import pyarrow.compute as pc
 
-    width, values = getattr(array.type, "list_size", None), pc.list_flatten(array)
-    if width is None:
-        ends = pc.min_max(pc.list_value_length(array)).as_py()
-        width = ends["min"] if ends["min"] == ends["max"] else None
-    if not len(array) or width is None or width < 2:
+    lengths, values = pc.min_max(pc.list_value_length(array)).as_py(), pc.list_flatten(array)
+    width = lengths["max"] or 0  # None of no lists
+    if width < 2 or lengths["min"] < width:
         return None
     if values.null_count:
         return np.array(values.to_pylist(), object).reshape(-1, width)
@@ -130,10 +128,10 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     if dictionary and len(codes) and (codes.min() < 0 or codes.max() >= len(labels)):
         raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
     check_codes(offsets, codes, labels, argument, first)
-    if dictionary and len(codes):
+    if dictionary:
         used = np.flatnonzero(np.bincount(codes.astype(np.int64)))  # a label that no list holds does not occur
         columns[used] = columns_among([labels[code] for code in used.tolist()], examples, argument, first)
-    elif not dictionary:
+    else:
         columns[:] = columns_among(labels, examples, argument, first)
     return offsets, np.ascontiguousarray(codes, kind), columns
 

@@ -40,7 +40,7 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
         of_kind = dict(zip(map(type, examples), examples, strict=True))  # one each, as forms of single ones take time
         framed = {kind for kind in kinds - _COMMON if form_of(of_kind[kind]) in (*FRAMES, "series")}
         rows = (row for part, row in zip(examples, read, strict=True) if type(part) in framed and isinstance(row, dict))
-        if framed and any(are_numbered([*row]) for row in rows):
+        if any(are_numbered([*row]) for row in rows):
             argument.reader.integers = argument.name
         examples = read
         kinds = set(map(type, examples))
@@ -96,7 +96,7 @@ def _labels_in(row: np.ndarray[Any, Any]) -> Any:
     if row.ndim != 1 or (len(row) and row.dtype.kind not in "UOT"):
         return row
     values: list[Any] = row.tolist()
-    if row.dtype.kind == "O" and values and not any(issubclass(kind, str) for kind in set(map(type, values))):
+    if values and not any(issubclass(kind, str) for kind in set(map(type, values))):
         return row
     return values
 

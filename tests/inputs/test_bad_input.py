@@ -822,6 +822,65 @@ def test_nulls_outside_of_a_slice_do_not_matter():
     assert ev.to_bytes() == reference.to_bytes()
 
 
+NULL_LISTS: dict[str, Callable[[], Any]] = {
+    "members beneath a null": lambda: pa.ListArray.from_arrays(
+        pa.array([0, 1, 3], pa.int32()), pa.array([5, 7, 8]), mask=pa.array([False, True])
+    ),
+    "list view": lambda: pa.array([[5], None], pa.list_view(pa.int64())),
+    "dictionary": lambda: pa.array([[5], None], pa.list_(pa.dictionary(pa.int8(), pa.int64()))),
+    "polars": lambda: pl.Series([[5], None]),
+}
+
+
+@with_each("kind", NULL_LISTS)
+def test_null_lists_are_empty_where_that_is_chosen(kind: str):
+    ev, reference = se.Evaluator(), se.Evaluator()
+    ev.update_many(NULL_LISTS[kind](), [[5], [7]], null="empty")
+    reference.update_many([[5], []], [[5], [7]])
+    assert ev.to_bytes() == reference.to_bytes()
+
+
+def test_columns_without_any_label_are_read():
+    for kind in (pa.string(), pa.int64(), pa.null(), pa.dictionary(pa.int8(), pa.string())):
+        ev, reference = se.Evaluator(), se.Evaluator()
+        ev.update_many(pa.array([[], []], pa.list_(kind)), [["cat"], []])
+        reference.update_many([[], []], [["cat"], []])
+        assert ev.to_bytes() == reference.to_bytes(), kind
+
+
+def test_nulls_in_lists_of_values_mask_the_truth_and_are_no_predictions():
+    for kind, rows in ((pa.bool_(), [[True, None], [True, False]]), (pa.float64(), [[1.0, None], [1.0, 0.0]])):
+        column, binary = pa.array(rows, pa.list_(kind)), [[True, True], [True, False]]
+        ev, reference = se.Evaluator(), se.Evaluator()
+        ev.update_many(column, binary)
+        reference.update_many([[True, None], [True, False]], binary)
+        assert ev.to_bytes() == reference.to_bytes()
+        with pytest.raises(se.InputError, match=r"y_pred\[0\] is None for label 1"):
+            ev.update_many(binary, column)
+
+
+def test_lists_of_values_of_several_lengths_are_refused():
+    column = pa.array([[1.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
+    with pytest.raises(se.InputError, match="y_true has rows of 2 columns and of 4"):
+        se.Evaluator().update_many(column, column)
+
+
+@with_each("offsets", [[-1, 1, 2], [0, 1, 9], [0, 2, 1]])
+def test_lists_that_lie_outside_of_their_values_are_refused(offsets: list[int]):
+    buffers = [None, pa.py_buffer(np.array([0, *offsets, 2], np.int32))]  # Arrow looks at the first and last alone
+    column = pa.Array.from_buffers(pa.list_(pa.int64()), 4, buffers, children=[pa.array([5, 7])])[1:3]
+    with pytest.raises(se.InputError, match="y_true is damaged: its offsets do not bound lists within its 2 values"):
+        se.Evaluator().update_many(column, [[5], [7]])
+
+
+@with_each("code", [-1, 2])
+def test_codes_outside_of_a_dictionary_are_refused(code: int):
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, code]), pa.array(["cat", "dog"]), safe=False)
+    column = pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), codes)
+    with pytest.raises(se.InputError, match="y_true is damaged: its codes lie outside its dictionary of 2 labels"):
+        se.Evaluator().update_many(column, [["cat"], ["dog"]])
+
+
 UNKNOWN: dict[str, Call] = {
     "set": lambda ev: ev.update({"cta"}, set()),
     "list": lambda ev: ev.update(["cat"], ["cta"]),

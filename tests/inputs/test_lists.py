@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import deque, namedtuple
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -359,3 +360,47 @@ def test_a_label_that_is_not_declared_is_named_in_every_collection(kind: Callabl
     ev = se.Evaluator(["f1_micro"], labels=["cat", "dog", "bird"])
     with pytest.raises(se.LabelError, match=r"^y_true\[1\]: label 'fish' is not among the 3 declared labels"):
         ev.update_many([kind(["cat"]), kind(["dog", "fish"])], [{"cat"}, {"dog"}])
+
+
+SCORED = {"labels": ["a", "b"], "threshold": 0.5}
+ALIKE: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "a set beside rows": ([[1, 0], {0, 1}], [[1, 0], [1, 1]], {"labels": [0, 1], "rows": "indicator"}),
+    "deques of booleans": ([deque([True, False])], [[True, False]], {}),
+    "decimals": ([[Decimal("0.7"), Decimal("0.2")]], [{"a"}], SCORED),
+    "a score alone": ([[0.7]], np.array([[0.7]]), {"threshold": 0.5}),
+    "ids of numpy beside a threshold": ([[np.int64(3), np.int64(5)]], [{3, 5}], {"threshold": 0.5}),
+    "repeated ids of numpy": ([[np.int64(0), np.int64(1), np.int64(1)]], [{0, 1}], {"rows": "labels"}),
+    "repeated ids and 0 in Arrow": (pa.array([[5, 5], [0]]), [{5}, {0}], {}),
+    "structs of any names": (pa.array([[{"name": "a", "p": 0.9}, {"name": "b", "p": 0.1}]]), [{"a"}], SCORED),
+}
+
+
+@with_each("kind", ALIKE)
+def test_rare_lists_are_read_as_meant(kind: str):
+    rows, meant, options = ALIKE[kind]
+    ev, reference = se.Evaluator(**options), se.Evaluator(**options)
+    ev.update_many([set()] * len(rows), rows)
+    reference.update_many([set()] * len(meant), meant)
+    assert ev == reference
+
+
+REFUSED_ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
+    r"y_pred\[0\] is the string 'cat'": ([np.array("cat")], {}),
+    r"y_pred\[0\] has type <U3; for labels give": ([np.array([["cat", "dog"]])], {}),
+    r"y_pred\[0\] has 2 dimensions, shape \(2, 1\)": ([pa.table({"a": [1, 0]})], {}),
+    r"not Decimal \(Decimal\('1'\)\)": ([[Decimal(1), Decimal(0)]], {}),
+    "a label that became a bool; convert labels with int": ([[True]], {}),
+    "or hold a missing label; leave it out": ([[np.nan]], {}),
+    "is 9007199254740993 for label 'a'; no float64 equals it": (
+        [[2**53 + 1, 0.5]], {"metrics": ["ndcg(k=1)"], "labels": ["a", "b"]},
+    ),
+    "two values for label 'b'": (pa.array([[("a", 1), ("b", 1), ("b", 0)]], pa.map_(pa.string(), pa.int8())), {}),
+    "must be a str or an int, not None": (pa.array([[None, {"name": "a", "p": 0.9}]]), SCORED),
+}  # fmt: skip
+
+
+@with_each("message", REFUSED_ROWS)
+def test_rare_lists_are_refused_with_what_is_wrong(message: str):
+    rows, options = REFUSED_ROWS[message]
+    with pytest.raises(se.InputError, match=message):
+        se.Evaluator(**options).update_many([set()], rows)
