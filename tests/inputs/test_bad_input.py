@@ -859,6 +859,15 @@ def test_nulls_in_lists_of_values_mask_the_truth_and_are_no_predictions():
             ev.update_many(binary, column)
 
 
+def test_nulls_in_columns_of_values_are_no_values():
+    ev, reference = se.Evaluator(labels=["a", "b"]), se.Evaluator(labels=["a", "b"])
+    ev.update_many(pa.array([None, [True, False]]), [["a"], []], null="empty")
+    ev.update_many(pa.table({"b": [True, None], "a": [True, True]}), [["b"], ["b"]])
+    reference.update_many([[], ["a"]], [["a"], []])
+    reference.update_many([{"b": True, "a": True}, {"b": None, "a": True}], [["b"], ["b"]])
+    assert ev.to_bytes() == reference.to_bytes()
+
+
 def test_lists_of_values_of_several_lengths_are_refused():
     column = pa.array([[1.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
     with pytest.raises(se.InputError, match="y_true has rows of 2 columns and of 4"):

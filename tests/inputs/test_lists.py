@@ -362,7 +362,8 @@ def test_a_label_that_is_not_declared_is_named_in_every_collection(kind: Callabl
         ev.update_many([kind(["cat"]), kind(["dog", "fish"])], [{"cat"}, {"dog"}])
 
 
-SCORED = {"labels": ["a", "b"], "threshold": 0.5}
+SCORED: dict[str, Any] = {"labels": ["a", "b"], "threshold": 0.5}
+RANKED: dict[str, Any] = {"labels": ["a", "b"], "metrics": ["ndcg(k=1)"]}
 ALIKE: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "a set beside rows": ([[1, 0], {0, 1}], [[1, 0], [1, 1]], {"labels": [0, 1], "rows": "indicator"}),
     "deques of booleans": ([deque([True, False])], [[True, False]], {}),
@@ -372,14 +373,26 @@ ALIKE: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "repeated ids of numpy": ([[np.int64(0), np.int64(1), np.int64(1)]], [{0, 1}], {"rows": "labels"}),
     "repeated ids and 0 in Arrow": (pa.array([[5, 5], [0]]), [{5}, {0}], {}),
     "structs of any names": (pa.array([[{"name": "a", "p": 0.9}, {"name": "b", "p": 0.1}]]), [{"a"}], SCORED),
-}
+    "no rows to compare": (np.zeros((0, 2), int), [], SCORED),
+    "no rows to rank": (np.zeros((0, 2), int), [], RANKED),
+    "integers beyond 64 bits": (np.array([[-(2**70), 1]], object), [{"a": -(2.0**70), "b": 1.0}], RANKED),
+    "no number beside a missing one": (
+        np.array([[np.False_, None]], object), [{"a": False}], {**SCORED, "threshold": 0.0, "nan": "missing"},
+    ),
+    "a column without rows": (pd.DataFrame({"a": []}), [], {}),
+    "a column of Arrow without rows": (pa.table({"a": pa.array([], pa.int8())}), [], {}),
+    "rows without columns": (pa.table({"a": [1, 1]}).select([]), [[], []], {}),
+    "columns of which two are ignored": (
+        pd.DataFrame({"a": [1], "x": [1], "y": [1]}), [["a"]], {"labels": ["a"], "unknown": "ignore"},
+    ),
+}  # fmt: skip
 
 
 @with_each("kind", ALIKE)
-def test_rare_lists_are_read_as_meant(kind: str):
+def test_rare_lists_and_columns_are_read_as_meant(kind: str):
     rows, meant, options = ALIKE[kind]
     ev, reference = se.Evaluator(**options), se.Evaluator(**options)
-    ev.update_many([set()] * len(rows), rows)
+    ev.update_many([set()] * len(meant), rows)
     reference.update_many([set()] * len(meant), meant)
     assert ev == reference
 
@@ -391,16 +404,19 @@ REFUSED_ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
     r"not Decimal \(Decimal\('1'\)\)": ([[Decimal(1), Decimal(0)]], {}),
     "a label that became a bool; convert labels with int": ([[True]], {}),
     "or hold a missing label; leave it out": ([[np.nan]], {}),
-    "is 9007199254740993 for label 'a'; no float64 equals it": (
-        [[2**53 + 1, 0.5]], {"metrics": ["ndcg(k=1)"], "labels": ["a", "b"]},
+    "is 9007199254740993 for label 'a'; no float64 equals it": ([[2**53 + 1, 0.5]], RANKED),
+    "is -9007199254740993 for label 'a'; no float64 equals it": (np.array([[-(2**53) - 1, 1]]), RANKED),
+    "is 9007199254740995 for label 'a'; no float64 equals it": (
+        np.ma.array([[2**53 + 3, 0]], mask=[[False, True]]), RANKED,
     ),
+    r"is \[1\] for label 'a'; binary predictions are": (pd.DataFrame({"a": [[1]], "b": [0]}), {}),
     "two values for label 'b'": (pa.array([[("a", 1), ("b", 1), ("b", 0)]], pa.map_(pa.string(), pa.int8())), {}),
     "must be a str or an int, not None": (pa.array([[None, {"name": "a", "p": 0.9}]]), SCORED),
 }  # fmt: skip
 
 
 @with_each("message", REFUSED_ROWS)
-def test_rare_lists_are_refused_with_what_is_wrong(message: str):
+def test_rare_lists_and_columns_are_refused_with_what_is_wrong(message: str):
     rows, options = REFUSED_ROWS[message]
     with pytest.raises(se.InputError, match=message):
         se.Evaluator(**options).update_many([set()], rows)
