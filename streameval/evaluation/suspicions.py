@@ -27,6 +27,7 @@ from streameval.states.views import Tables
 _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
+_JOIN = re.compile("[,;|]")
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
@@ -268,11 +269,17 @@ def _of_two_labels(counted: _Counted) -> _Warnings:
 def _of_lists(counted: _Counted) -> _Warnings:
     true, pred = counted.true, counted.pred
     sides = ("y_true", true, pred.width), ("y_pred", pred, true.width * counted.config.has_decisions)
+    strings = {name for name in counted.comparable if isinstance(name, str)}
+    joined = sorted(filter(_JOIN.search, strings))
+    are_joined = len(joined) > 1 and all(strings.issuperset(_JOIN.split(name)) for name in joined)
     for name, sample, width in sides:
         side, fixed = wording(*SIDES[name]), len(sample.lengths) == 1 < max(sample.lengths)
         if sample.width == 0 and width == 1 and {*counted.names} == {0, 1}:
             labels = f"{side} has labels 0 and 1, and the other side one column, which is label 0"
             yield "column", f"{labels}; where 1 means true, give one column on both sides"
+        if are_joined and {1} <= sample.lengths <= {0, 1} and not sample.form.startswith("column"):  # as of cells
+            some = f"labels such as {quoted(joined[0])} join others, each of which is a label too"
+            yield "joined", f"{some}; give string.split({_JOIN.findall(joined[0])[0]!r})"
         if sample.mixed == sample.examples >= FEW:
             rows = f"every list in {side} has strings and integers, as rows with an id or a count do"
             yield "mixed", f"{rows}; write lists that have only labels, or give {option('rows', 'labels')}"

@@ -117,6 +117,9 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "scores that are integers": (
         {"threshold": 50}, draw(lambda _: (bits(), DRAW.choice(100, 4, replace=False).tolist())), 20, "are as long as"),
     "classes predicted": ({}, draw(lambda n: ({*"ab"[n % 2 :]}, [*DRAW.choice(["a", "b"], 3)])), 20, "in y_pred have"),
+    "joined labels": ({}, draw(lambda n: ([["a,b", "c,a", "b"][n % 3]], {*"abc"[n % 3 :]})), 20, "give string.split("),
+    "joined labels on both sides": (
+        {}, draw(lambda n: ([["a;b", "c", "b;c", "a"][n % 4]], [["a", "b", "b;c"][n % 3]])), 20, "such as 'a;b' join"),
     "strings of booleans": ({}, repeat((["True", "False"], ["False"] * 2)), 20, "give np.asarray(rows) == 'True', for"),
     "rows of yes and no": ({}, repeat((["n", "n"], ["Y", "n"]), (["Y"], ["Y"])), 20, "np.asarray(rows) == 'Y', for"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
@@ -169,6 +172,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "one label": ({}, draw(lambda n: (["a"], ["a"][n % 2 :]))),
     "letters": ({}, draw(lambda _: (true := some([*"abcdef"], 4), guess(true, [*"abcdef"])))),
     "few letters": ({}, draw(lambda _: (true := some([*"acegik"], 1), guess(true, [*"acegik"])))),
+    "names with commas": ({}, draw(lambda n: ([["Men", "Shoes, Men", "Hats, Men"][n % 3]], ["Men"][n % 2 :]))),
+    "names of joined labels": ({}, draw(lambda n: ({"a,b", *"ab"[n % 2]}, {"b,a", *"ab"[n % 3 :]}))),
     "signs": ({}, draw(lambda n: ([("C-", "D"), ("D",)][n % 2], ["C" if n % 3 else "D"]))),
     "mixed lists": ({}, draw(lambda _: (true := [*some(MIXED)], [*guess({*true}, MIXED)]))),
     "mixed mappings": ({}, repeat(({0: 1, 1: 0, "a": 1}, {0: 1, 1: 0, "a": 0}), ({"a": 1}, {"a": 1}))),
