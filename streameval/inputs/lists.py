@@ -116,13 +116,13 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
             raise LabelError(f"{argument.at(position)}: {quoted(values[0])} is a label with its score; {advice}")
         unscored = kinds == {type(None)} and len(values) > 1 and (argument.scored or argument.compared)
         if kinds <= _VALUES and (unscored or not kinds.isdisjoint((bool, float))):
-            return _row(values, kinds, argument, position)
+            return _by_name(example, argument) or _row(values, kinds, argument, position)
         if not kinds <= _LABELS:
             return example
     else:
         values = [*example]
     if argument.rows == "indicator":
-        return np.array([_INTEGERS.get(value, value) for value in values], object)
+        return _by_name(example, argument) or np.array([_INTEGERS.get(value, value) for value in values], object)
     if argument.rows != "labels" and len(among := _either(values, example)) > 1:
         note(example, among, argument, position)
     return example
@@ -138,6 +138,13 @@ def _either(values: Sequence[Any], example: Any) -> list[Any]:
 def _fields_of(row: Any) -> str | None:
     """What makes a mapping of a row with names, as data frames and databases give it."""
     return next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(row, method)), None)
+
+
+def _by_name(row: Any, argument: Argument) -> dict[Any, Any] | None:
+    """A tuple whose names are the labels as a mapping; names that begin with "_" are invented, as by `itertuples`."""
+    names = getattr(row, "_fields", ())
+    is_named = names and {*names} == {*(argument.reader.config.labels or names)} and "_" not in {n[0] for n in names}
+    return dict(zip(names, row, strict=True)) if is_named else None
 
 
 def _row(values: list[Any], kinds: set[type], argument: Argument, position: int) -> Any:
@@ -225,8 +232,7 @@ def check_pairs(arguments: Sequence[Argument], stop: int) -> None:
 def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
     labels = sorted({*_either([*map(python_value, example)], example)}, key=int)
     named = f"label{'s' * (len(labels) > 1)} {' and '.join(map(quoted, labels))}"
-    fields = _fields_of(example)
     lists = argument.lists.format("rows" if argument.many else "row")
     array = f"np.asarray({lists}{', int' * (str in map(type, labels) or lists[0] == '[')})"
     either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"
-    return InputError(f"{either}; {wording(*ROWS).format(f'{fields or array} or ', 'sets or ')}")
+    return InputError(f"{either}; {wording(*ROWS).format(f'{_fields_of(example) or array} or ', 'sets or ')}")

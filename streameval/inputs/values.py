@@ -371,7 +371,7 @@ def no_scores(value: object) -> InputError:
 
 def conversion(value: object, name: str) -> str:
     """What to write where an object of another library is not read, but converts itself."""
-    methods = ("to_list", "df", "todense", "toArray", "toPandas", "compute", "collect", "model_dump")
+    methods = ("to_list", "df", "todense", "toArray", "toPandas", "compute", "collect", "model_dump", "_asdict")
     return next((f"; write {name}.{method}()" for method in methods if hasattr(value, method)), "")
 
 

@@ -52,8 +52,10 @@ def normalise(label: object) -> Label:
         raise LabelError(f"{must} the float {quoted(label)}; {wording(f'{way} give a numpy array', shell)}")
     if isinstance(label, float | np.floating) or type(label).__name__ in ("NoneType", "NAType"):
         raise LabelError(f"{must} {wording(quoted(label), 'null')}; leave it out")
-    several = "give one list of labels" + wording(", or for many examples use update_many", "")
-    ways = {list: several, bytes: "decode it", Enum: "give its value or its name", object: "convert it"}
+    many = wording(", or for many examples use update_many", "")
+    record = "of each give its label, or for scores one mapping, as dict(zip(labels, scores)) makes"
+    ways: dict[type, str] = {list: f"give one list of labels{many}", tuple: record + many, dict: record}
+    ways |= {bytes: "decode it", Enum: "give its value or its name", object: "convert it"}
     way = next(way for kind, way in ways.items() if isinstance(label, kind))
     raise LabelError(f"{must} {type(label).__name__} ({quoted(label)}); {way}")
 

@@ -164,6 +164,15 @@ class Structured:
     def model_dump(self) -> None: ...
 
 
+class Fields:
+    """As rows of SQLAlchemy are, which are no tuples."""
+
+    def __iter__(self) -> Iterator[float]:
+        yield 0.9
+
+    def _asdict(self) -> None: ...
+
+
 def of_database() -> sqlite3.Row:
     connection = sqlite3.connect(":memory:")
     connection.row_factory = sqlite3.Row
@@ -279,6 +288,7 @@ FORMS = [
     *sides("groups", words, pd.DataFrame({"cat": [1, 0]}).groupby("cat"), "DataFrameGroupBy"),
     *sides("a vector", words, Vector(), ".toArray()"),
     *sides("a model of pydantic", words, Structured(), ".model_dump()"),
+    *sides("a row of SQLAlchemy", words, Fields(), "._asdict()"),
     *sides("a row of a database", words, of_database(), "give dict("),
     *sides("a filled array", numbers, Filled([[1, 0, 1]]), "not stored are nan", "todense()", many=True),
     *sides("the best labels", numbers, se.TopK([[1], [0]]), "a TopK, which is for metrics of rankings", many=True),
@@ -630,7 +640,8 @@ BAD_LABELS = {
     "numpy bool": (np.True_, "True"),
     "numpy float": (np.float32(1), "1.0"),
     "bytes": (b"cat", "b'cat'"),
-    "tuple": (("cat", "dog"), "'cat', 'dog'"),
+    "tuple": (("cat", "dog"), "('cat', 'dog')); of each give its label"),
+    "record": ({"Name": "cat", "Confidence": 97.5}, "; of each give its label"),
     "frozenset": (frozenset({"cat"}), "cat"),
     "list": (["cat"], "['cat']"),
     "dict": ({"cat": 1}, "'cat'"),
@@ -701,6 +712,12 @@ def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
         (lambda _: se.Evaluator(labels=["cat", label]), "labels"),
     ):
         Bad("", words, call, (argument, message), se.LabelError).check()
+
+
+def test_labels_with_scores_in_other_forms_are_refused_with_the_mapping_to_give():
+    message = ("one mapping, as dict(zip(labels, scores)) makes",)
+    for scores in ((("cat",), np.array([0.9])), {"cat": 0.9}.items(), [{"Name": "cat", "Confidence": 97.5}]):
+        Bad("", scored, lambda ev, scores=scores: ev.update({"cat"}, scores), message, se.LabelError).check()
 
 
 @pytest.mark.parametrize("pair", [{"label": "cat", "score": 0.9}, ("cat", 0.9)])

@@ -187,6 +187,24 @@ def test_a_row_with_names_is_refused_also_where_one_of_them_is_an_id(row: Any):
     counted([row], [{3}], rows="labels")
 
 
+@pytest.mark.parametrize("rows", [None, "indicator"])
+@pytest.mark.parametrize("labels", [None, ["a", "b", "c"]], ids=["undeclared", "declared"])
+@pytest.mark.parametrize("turned", [[True, False, True], [1.0, 0.0, 1.0], [0.9, 0.2, 0.7], [1, 0, 1]], ids=str)
+def test_a_row_whose_names_are_the_labels_is_read_by_name(turned: list[Any], labels: Any, rows: Any):
+    if rows is None and {*map(type, turned)} == {int}:
+        return  # refused
+    options = {"labels": labels, "rows": rows, "threshold": 0.5}
+    row = namedtuple("Row", ["c", "b", "a"])(*turned)  # noqa: PYI024  # as itertuples gives
+    expected = counted([{"a"}], [dict(zip("cba", turned, strict=True))], **options)
+    assert counted([{"a"}], [row], **options) == expected
+    one = se.Evaluator(**options)
+    one.update({"a"}, row)
+    assert one.to_bytes() == expected
+    invented = namedtuple("Row", ["1", "2", "3"], rename=True)(*turned)  # noqa: PYI024
+    by_position = counted([np.array([1, 0, 0])], [invented], **options)
+    assert by_position == counted([np.array([1, 0, 0])], [np.array(turned)], **options)
+
+
 def se_with_rows(data: bytes, rows: Any) -> bytes:
     """The bytes of an evaluator with the same counts and another option."""
     ev = se.Evaluator(rows=rows)

@@ -111,6 +111,10 @@ def fields(row: Rows) -> Any:
     return collections.namedtuple("Row", LABELS)(*ints(row).tolist())  # noqa: PYI024
 
 
+def turned(row: Rows) -> Any:
+    return collections.namedtuple("Row", LABELS[::-1])(*np.asarray(row).tolist()[::-1])  # noqa: PYI024
+
+
 def frame(rows: Rows, kind: Any = int) -> pd.DataFrame:
     return pd.DataFrame(np.asarray(rows), columns=LABELS).astype(kind)
 
@@ -385,6 +389,7 @@ INDICATOR_FORMS = [
         lambda row: xr.DataArray(ints(row)[::-1], {"label": LABELS[::-1]}),
     ),
     Form("list of booleans", lambda row: np.asarray(row, bool).tolist()),
+    Form("tuple with names, which are the labels", lambda row: turned(np.asarray(row, bool))),
     Form("list of booleans of numpy", lambda row: [*np.asarray(row, bool)]),
     Form("list of 0.0 and 1.0", lambda row: np.asarray(row, float).tolist()),
     Form("array.array", lambda row: array.array("b", ints(row).tolist())),
@@ -498,6 +503,7 @@ SCORE_FORMS = [
     Form("dictionary label: value of Arrow", _of(lambda cell: pa.scalar(float(cell)))),
     Form("dictionary label: {False: 1 - p, True: p} (River)", _of(lambda p: {False: 1 - float(p), True: float(p)})),
     Form("list of floats", lambda row: np.asarray(row).tolist()),
+    Form("tuple with names, which are the labels", turned),
     Form("list of pairs (label, score)", lambda row: [*_of(float)(row).items()]),
     Form(
         "list of records (label, score) (Hugging Face)",
