@@ -43,9 +43,9 @@ def _put(sink: Sink, value: Any, top: int, depth: int) -> None:
     elif kind is str or kind is int:
         sink.byte(LABEL)
         sink.label(value)
-    elif kind is bytes and top > LABEL:
+    elif kind is bytes:
         sink += (bytes((_BYTES,)), varint(len(value)), value)
-    elif kind is tuple and top > LABEL and depth:
+    elif kind is tuple and depth:
         sink += (bytes((TUPLE,)), varint(len(value)))
         for one in value:
             _put(sink, one, top, depth - 1)
@@ -81,7 +81,6 @@ def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
     value = source.label()
     if kind == LABEL:
         return value
-    require(isinstance(value, int))
     if kind == _DATE:
         return date.fromordinal(_EPOCH.toordinal() + int(value))
     since = timedelta(microseconds=int(value))
@@ -117,7 +116,7 @@ def take_values(source: Source) -> PackedValues:
     if form == 0:
         return tuple([take_value(source, FLOAT) for _ in range(size)])
     raw = source.raw(size if form == 1 else 8 * size)
-    require(form == 2 or max(raw, default=0) <= 1)
+    require(size > 0, form == 2 or max(raw, default=0) <= 1)
     return raw if form == 1 else array("d", np.frombuffer(raw, "<f8").astype(np.float64).tobytes())
 
 
@@ -168,8 +167,8 @@ _LABELS = Cached(_labels_in_order)
 def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
     """Declared labels, and those that follow: in order, and none of them declared."""
     grown = _LABELS.take(source)
-    if not grown:
-        return declared
-    labels = (*declared, *grown) if declared else grown
-    require(not declared or len(set(keys_of(labels))) == len(labels))
+    if not (declared and grown):
+        return declared or grown
+    labels = (*declared, *grown)
+    require(len(set(keys_of(labels))) == len(labels))
     return labels

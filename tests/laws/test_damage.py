@@ -89,10 +89,10 @@ def test_the_helper_writes_what_the_package_writes():
     assert ledger.to_bytes() == book(EMPTY, both, single[1])
 
 
-def waiting(key: Any, old: bytes, new: bytes) -> bytes:
+def waiting(key: Any, old: bytes, new: bytes, *, labels: str = "ab") -> bytes:
     """A `Pending` whose bytes have others in one place."""
     pending = se.Pending(se.Evaluator([]))
-    pending.predict(key, {"a": True, "b": False})
+    pending.predict(key, {label: label == "a" for label in labels})
     data = pending.to_bytes()[:-4]
     assert data.count(old) == 1
     return sealed(data.replace(old, new))
@@ -123,6 +123,8 @@ CONTRADICTIONS = {
     "a checkpoint of nothing": b"".join(encode_checkpoint(0, lambda: iter([b""]))),
     "a checkpoint of a checkpoint": b"".join(encode_checkpoint(0, lambda: iter([IMAGES["checkpoint"]]))),
     "a boolean of 2": waiting(1, b"\3\2b\2\1\1\0", b"\3\2b\2\1\2\0"),
+    "no booleans": waiting(1, b"\3\3\1\0\1\1\0\0\0", b"\3\3\1\0\1\1\0\0\1", labels=""),
+    "no floats": waiting(1, b"\3\3\1\0\1\1\0\0\0", b"\3\3\1\0\1\1\0\0\2", labels=""),
     "a label twice in a prediction": waiting(1, b"\3\2a\3\2b", b"\3\2a\3\2a"),
     "tuples within tuples without end": waiting((7,), b"\5\1\3\3\7", b"\5\1" * 10_000 + b"\5\0"),
     "a kind that does not exist": sealed(HEAD + b"\xff" + EMPTY[8:-4]),

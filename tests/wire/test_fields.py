@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -15,6 +18,7 @@ from streameval.schema.labels import Label
 from streameval.wire.blocks import Blocks
 from streameval.wire.envelope import sized
 from streameval.wire.fields import Cached, Sink, Source, varint, zigzag
+from streameval.wire.values import FLOAT, SPAN, TUPLE, put_value
 from tests.support.each import with_each
 from tests.support.effort import cases
 
@@ -115,6 +119,22 @@ def test_columns_of_every_width_are_read_back(values: list[int], shift: int, lea
         source = Source(b"".join(result.pieces()), 0)
         assert source.column(len(values), least).tolist() == order.tolist()
         assert source.left() == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "top"),
+    [
+        (1.5, TUPLE),
+        (date(2024, 1, 1), FLOAT),
+        (np.datetime64(1, "ns"), TUPLE),
+        (pd.Timestamp(1), SPAN),
+        (pd.Timedelta(1), SPAN),
+        (Decimal(1), SPAN),
+    ],
+)
+def test_values_that_cannot_be_read_back_are_not_written(value: object, top: int):
+    with pytest.raises(se.InputError, match="cannot be saved"):
+        put_value(Sink(), value, top)
 
 
 @with_each("label", ["", "a", "é" * 40, "a" * 63, "a" * 64, 0, -1, 127, 128, -128, -129, 2**70, -(2**700)])
