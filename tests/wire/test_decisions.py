@@ -318,7 +318,9 @@ CONTRADICTIONS = {
     "a label with a surrogate": content(1, [b"\xed\xa0\x80"], [[0, 0, 0, 1, 0]], [(1, 1, 1, 0, 1)]),
     "true negatives of a declared label": content(1, [], [[1, 0, 0, 0, 0]], [(0, 0, 0, 0, 1)], declared=[b"a"]),
     "examples past 63 bits": content(2**63, [], [], [(0, 0, 0, 0, 2**63)]),
-    "keys past 63 bits": content(2**63, [], [], [(0, 0, 0, 0, 2**62)] * 2),
+    "keys past 63 bits": content(
+        2**63, [b"a"], [[0, 0, 2**62, 0, 0]], [(0, 0, 0, 0, 2**62), (0, 1, 0, 0, 2**62)]
+    ),
     "numbers that agree but for multiples of 2**64": content(
         1, [b"%d" % number for number in range(8)], [[0, 0, 0, 1, 0]] * 8,
         [*((true, pred, 0, 0, 2**62) for true in (0, 4) for pred in (0, 4)), (8, 8, 8, 0, 1)],

@@ -23,15 +23,17 @@ GOOD: dict[str, Any] = {
 SILENT = {"slots": [1, 6, 6, 4, 9], "columns": [0, 1, 1]}  # of a window whose labels cannot be predicted
 
 
-def taken(*, predicts: bool = True, **changes: Any) -> list[Examples]:
-    """What is read of the bytes of these examples."""
+def taken(*, predicts: bool = True, size: int = 0, **changes: Any) -> list[Examples]:
+    """What is read of the bytes of these examples; ``size``: how many bytes they say that a score takes, if not so."""
     parts = GOOD | changes
     lengths, slots, many, columns = (np.int32(parts[name]) for name in ("lengths", "slots", "many", "columns"))
     scores = ExampleScores(many, columns, np.array(parts["scores"]))
     examples = Examples(lengths, slots, np.array(parts["weights"]), np.array(parts["stamps"]), scores)
     sink = Sink()
     put_recording(sink, Recording(parts["labels"], 1, len(lengths), lambda: iter((examples,))), scored=True)
-    source = Source(b"".join(sink.pieces()), 0)
+    data = bytearray(b"".join(sink.pieces()))
+    data[-1 - scores.scores.nbytes] = size or scores.scores.itemsize
+    source = Source(bytes(data), 0)
     recording = take_recording(source, ("a",), timed=True, scored=True, predicts=predicts)
     source.end()
     return list(recording.blocks())
@@ -68,11 +70,13 @@ WRONG: dict[str, dict[str, Any]] = {
     "an infinite score": {"scores": np.float32([0.5, 0.25, np.inf])},
     "a score of -0.0": {"scores": np.float32([0.5, 0.25, -0.0])},
     "wide scores that could be narrow": {"scores": [0.5, 0.25, 0.75]},
+    "scores of 3 bytes": {"size": 3},
     "times that go back": {"stamps": [3, 2, 9, 9]},
     "examples of one time in another order": {
         "lengths": [1, 2, 1, 1], "slots": [7, 1, 8, 4, 9], "many": [1, 2, 0, 0], "columns": [1, 0, 1]
     },
     "more labels than there are": {"lengths": [3, 1, 1, 1], "slots": [1, 8, 13, 7, 4, 9]},
+    "a slot below all": {"slots": [-1, 8, 7, 4, 9]},
     "a slot beyond all": {"slots": [1, 8, 10, 4, 9]},
     "a column beyond all": {"many": [2, 0, 0, 0], "columns": [0, 3], "scores": np.float32([0.5, 0.25])},
     "slots left": {"slots": [1, 8, 7, 4, 9, 9]},
