@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import streameval as se
 from streameval.schema.labels import Label
 from streameval.wire.blocks import Blocks
 from streameval.wire.envelope import sized
-from streameval.wire.fields import Cached, Sink, Source, varint, zigzag
+from streameval.wire.fields import Cached, Sink, Source, ascending_rows, varint, zigzag
 from streameval.wire.values import FLOAT, SPAN, TUPLE, put_value
 from tests.support.each import with_each
 from tests.support.effort import cases
@@ -103,6 +104,12 @@ def test_a_value_in_another_form_is_refused(piece: str, data: bytes):
 def test_an_integer_of_more_than_64_bits_is_refused(piece: str, data: bytes):
     with pytest.raises(se.FormatError, match="64 bits"):
         PIECES[piece][0](Source(data, 0))
+
+
+def test_rows_ascend_where_they_are_in_order_and_none_comes_twice():
+    for size in range(4):
+        for rows in product([(0, 0), (0, 1), (1, 0)], repeat=size):
+            assert ascending_rows(np.array(rows).reshape(-1, 2)) == (list(rows) == sorted(set(rows)))
 
 
 @settings(max_examples=cases(100))
