@@ -108,7 +108,7 @@ class _Bins:
         last = 0
         for at, places in zip(range(0, int(self._offsets[-1]), BLOCK), pairwise(self._places.tolist()), strict=True):
             counts = self._counts_from(at)
-            require(counts[:, 0] | counts[:, 1], counts <= binned.SCORE_MAX)
+            require(counts[:, 0] | counts[:, 1])
             bins = self._bins_from(at, at + len(counts), last)
             last = int(bins[-1])
             written = [part[start:end] for part, start, end in zip(self._sums, *places, strict=True)]
