@@ -354,7 +354,7 @@ class Blocks(Window[A]):
         self._cell = commit.Root().cell(state)
         require(*(newest - self._history <= index <= newest and block.examples for index, block in blocks.items()))
         require(self._seen(ALWAYS, latest) == latest, (aware is None) == (kind != 0 or not started))
-        require(started or (self.timed and not blocks and latest == ALWAYS))
+        require(started or (not blocks and latest == ALWAYS))
         if not self.timed:
             past = {index: block.examples for index, block in blocks.items() if index < newest}
             require(len(past) == min(self._history, newest), self._state is state)

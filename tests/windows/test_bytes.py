@@ -77,7 +77,7 @@ LATEST = (TIME - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 NAN = 0x7FF8 << 48
 # Numbers of blocks: kind and period of the clock, start and its zone, history, newest, zone of times, latest time.
 RIGHT: dict[str, tuple[Callable[[], Any], dict[int, int], Blocks | None]] = {
-    "size": (of_size, {5: 2}, [(0, 3), (1, 3), (2, 2)]),
+    "size": (of_size, {5: 3}, [(1, 3), (2, 3), (3, 2)]),
     "size, no example yet": (of_size, {5: 1}, [(0, 3)]),
     "numbers": (of_numbers, {5: 7}, [(6, 1), (7, 1)]),
     "hours": (of_hours, {5: AT, 6: 1}, [(AT, 2)]),
@@ -104,7 +104,7 @@ WRONG: dict[str, tuple[Callable[[], Any], dict[int, int], Blocks | None]] = {
     "a block without examples": (of_numbers, {5: 7}, [(6, 0), (7, 1)]),
     "a block that was evicted": (of_numbers, {5: 7}, [(5, 1), (7, 1)]),
     "a block that is to come": (of_numbers, {5: 7}, [(7, 1), (8, 1)]),
-    "blocks before the first time": (of_numbers, {}, [(7, 1)]),
+    "blocks before the first time": (of_numbers, {}, [(ALWAYS, 1)]),
     "no first number": (of_size, {5: ALWAYS}, []),
     "a latest time before the first": (fading, {7: 0x4008 << 48}, []),
     "a block that lacks": (of_size, {5: 2}, [(1, 3), (2, 2)]),
@@ -119,7 +119,7 @@ WRONG: dict[str, tuple[Callable[[], Any], dict[int, int], Blocks | None]] = {
     "rolling: dates of no zone": (by_hour, {2: LATEST, 3: 2}, None),
     "rolling: a zone before the first date": (lambda: se.TimeRolling(se.F1(), period=HOUR), {3: 0}, None),
     "rolling: a zone of numbers": (by_number, {2: 0x4008 << 48, 3: 0}, None),
-    "rolling: a latest time that is none": (by_number, {2: NAN}, None),
+    "rolling: a latest time that is none": (lambda: se.TimeRolling(se.F1(), period=3.0), {2: NAN}, None),
     "rolling: an example that was evicted": (by_number, {2: 0x4014 << 48}, None),
     "rolling: an example that is to come": (by_number, {2: 0x4000 << 48}, None),
     "rolling: examples before the first time": (by_number, {2: ALWAYS}, None),
