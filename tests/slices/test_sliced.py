@@ -27,6 +27,7 @@ from tests.support.effort import cases, crossed
 from tests.support.forms import Shared
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import KEEP
+from tests.wire.test_decisions import sealed
 
 CHECK = settings(max_examples=cases(25))
 VALUES = ("eu", "us", "", "é", "1", 0, 1, -1, 2**70, True, False, None)
@@ -668,7 +669,10 @@ def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPat
         sliced.update(["a"], ["a"], where={"r": value})
     written, (first, second, *_) = [], sliced._slices[0].ordered()
     empty = (((int, 2),), sliced._template.copy())
-    for parts in ([second, first], [first, first, second], [first, empty]):
+    many = sliced._template.copy() + first[1]
+    for _ in range(62):
+        many.merge(many)
+    for parts in ([second, first], [first, first], [first, empty], [(first[0], many), (second[0], many)]):
         with monkeypatch.context() as patched:
             patched.setattr(axis.AxisSlices, "ordered", lambda _, parts=parts: parts)
             written.append(sliced.to_bytes())
@@ -676,6 +680,13 @@ def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPat
         sliced._axes = tuple(replace(each, max_slices=size) for each in sliced._axes)
         written.append(sliced.to_bytes())
         sliced.update(["a"], ["a"], where={"r": 3})
+    several = se.Sliced(se.F1(), by=("r", "s"), cross=[("r", "s")])
+    body = several.to_bytes()[:-4]
+    assert body.count(b"\1\2\0\1") == 1
+    written.append(sealed(body.replace(b"\1\2\0\1", b"\1\2\0\2")))  # a combination with a name that there is not
+    several.update(["a"], ["a"], where={"r": 1, "s": 1})
+    several._slices[1].slices[((int, 1),)].update(["a"], ["a"])  # one axis has an example more
+    written.append(several.to_bytes())
     for data in written:
         with pytest.raises(se.FormatError, match="the counts contradict each other"):
             se.Sliced.from_bytes(data)
