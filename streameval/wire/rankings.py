@@ -212,7 +212,7 @@ def _ideals_agree(content: RankingContent, tables: list[Sums]) -> bool:
     ranks = content.options.gain_ranks
     (of_gains, _), (of_ideals, ideals) = tables[GAINS:]
     if not ranks:
-        return not len(of_gains) and not len(of_ideals)
+        return not len(of_ideals)  # nor gains, whose ranks are below
     keys, sums = tables[2]
     sizes = {min(m, ranks) for m in keys[(keys[:, 0] > 0) & (sums[:, 0] > 0), 0].tolist()}
     known = {*of_ideals[:, 0].tolist()}

@@ -15,7 +15,7 @@ from streameval.schema.batch import Batch
 from streameval.schema.labels import LabelIndex
 from streameval.states import ranking_sums
 from streameval.states.options import ENDLESS, RankingOptions
-from streameval.states.ranking_sums import GAINS, HITS
+from streameval.states.ranking_sums import GAINS, HITS, IDEALS
 from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
 from tests.support.effort import cases
@@ -172,6 +172,12 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
     ("abc", {"a": 0.9, "b": 0.5}, {0: ([3, 1, 0, 1], [2, 2, 2]), 2: ([3, 1, 1, 0], [1, 0, 0, 0, 0, 2])}),
     ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 2], [1, 0, 1, 0, 0, 1])}),  # 4 labels
     ("a", {"a": 0.5, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 2, 0, 0, 0])}),  # a wrong pair in no example
+    ("a", {"a": 0.1, "b": 0.5, "c": 0.5}, {2: ([1, 3, 0, 0], [1, 2, 3, 2, 1, 0])}),  # two examples that err
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 1, 0, 0])}),  # without a wrong pair
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 0, 1, 1])}),  # one that misses but does not err
+    ("ab", {"a": 0.9, "b": 0.8, "c": 0.1}, {2: ([2, 3, 0, 0], [1, 0, 1, 0, 0, 1])}),  # the last true label too high
+    ("a", {"a": 0.1, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 1, 1, 1, 1])}),
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 3, 0, 0, 1])}),  # or too low
     ("a", {"a": 0.5}, {3: ([[0, 0], [3, 1]], [[1], [1]])}),  # a label, a rank, an example that there is not
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 2]], [[1], [1]])}),
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 1]], [[1], [2]])}),
@@ -179,6 +185,8 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
     ("a", {"a": 0.5}, {5: ([1, 0, 0], [3])}),
     ("a", {"a": 0.5}, {6: ([1, 0], [3])}),
     ("a", {"a": 0.5}, {6: ([1, 2], [3])}),
+    ("a", {"a": 0.5}, {6: ([[1, 1], [2, 1]], [[3], [4]])}),  # gains of two labels, of which there is one
+    ("a", {"a": 0.5}, {5: ([[1, 0, 1], [2, 0, 1]], [[3], [4]])}),
     ("a", {"a": 0.5}, {4: ([1, 1, 0, 0, 0, 1, 1], [1, 2, 1])}),  # hits behind a cutoff, and above more than 3 labels
     ("a", {"a": 0.5}, {4: ([1, 4, 0, 0, 0, 0, 1], [1, 1, 1])}),
     ("a", {"a": 0.5}, {4: ([2, 1, 0, 0, 0, 0, 1], [1, 1, 1])}),
@@ -192,6 +200,20 @@ def test_ranks_that_no_example_has_are_not_possible(truth: str, scores: dict[str
     tables = [*content.tables]
     for at, (keys, sums) in wrong.items():
         tables[at] = tables[at]._replace(keys=np.array(keys, ndmin=2), sums=np.array(sums, ndmin=2))
+    assert not is_possible(replace(content, tables=tuple(tables)))
+
+
+@pytest.mark.parametrize(("metric", "which", "keys", "sums"), [
+    ("coverage_error", GAINS, [[1, 0, 1]], [[3]]),  # gains that nothing asks for
+    ("coverage_error", IDEALS, [[1, 1]], [[3]]),
+    ("lwlrap", 3, [[0, 0], [0, 1], [1, 0], [1, 2]], [[1, 0], [1, 2], [1, 0], [1, 1]]),  # two at the first rank
+])  # fmt: skip
+def test_sums_that_no_example_has_are_not_possible(metric: str, which: int, keys: list, sums: list):
+    ev = se.Evaluator([metric], labels=["a", "b"])
+    ev.update({"a", "b"}, {"a": 0.9, "b": 0.8})
+    content = ev._core.states.content()["rankings"]
+    tables = [*content.tables]
+    tables[which] = tables[which]._replace(keys=np.array(keys), sums=np.array(sums))
     assert not is_possible(replace(content, tables=tuple(tables)))
 
 
