@@ -30,6 +30,7 @@ COMMAND = "evaluate", "-", "-a", "a", "-p", "p", "--by", "by"
     ("f1_micro[by=us] < 0.5", "failed: f1_micro[by=us] < 0.5 (by=us: 0)"), ("f1_micro[ by = eu ] < 0.5", ""),
     ("f1_micro[by] < 0.7", "failed: f1_micro[by] < 0.7 (by=us: 0; 1 of 2 fail)"),
     ("recall_per_label < 0.7", "failed: recall_per_label < 0.7 (label x: 0.5; 1 of 2 fail)"),
+    ("recall_per_label[by] >= 0", "failed: recall_per_label[by] >= 0 (by=eu, label y: 1; 4 of 4 fail)"),
     ("recall_per_label[by] < 1", "failed: recall_per_label[by] < 1 (by=us, label x: 0; 2 of 4 fail)"),
 ])  # fmt: skip
 def test_a_check_that_fails_is_status_1_and_a_line(run, check, line):

@@ -57,6 +57,7 @@ def refused(ran, *message: str) -> None:
     ("t.json", b'{"a":{"0":["x"]},"p":{"0":["x"]}}', "t.json holds columns, as DataFrame.to_json() writes them"),
     ("t.json", b'{"columns":["a"],"index":[0],"data":[["x"]]}', "orient='records'"),
     ("t.jsonl", b'{"a":["x"],"p":{"x":-Infinity}}\n', "-Infinity is not valid JSON; write null"),
+    ("t.json", b'[{"a":["\xff"],"p":["x"]}]', "t.json: the byte ff is not UTF-8; convert the file"),
     ("t.json", b'[{"a":NaN,"p":["x"]}]', "t.json:1: NaN is not valid JSON; write null"),
     ("t.jsonl", b"", "t.jsonl is empty; --allow-empty accepts files without rows"),
     ("t.csv", b"a,p\n", "no rows were read: t.csv has none; --allow-empty accepts that"),

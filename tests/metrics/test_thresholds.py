@@ -206,6 +206,10 @@ def test_nothing_counted_leaves_nothing_to_choose():
         for empty in (tables, counted(width=0)):
             assert best_threshold(empty, goal, average="macro") == Choice(math.inf, 0.0, 0.0)
     assert pcut(tables) == Choice(math.inf, 0.0, 0.0)
+    ev = se.Evaluator(["roc_auc_macro"])  # in which no threshold predicts a label without a score
+    ev.update_many([{"a"}, {"b"}], [{"b": 0.5}] * 2)
+    for choice in (ev.best_threshold("precision_at_recall_macro(recall=1)"), ev.best_thresholds(PrecisionAt(1.0))["a"]):
+        assert (choice.threshold, math.isnan(choice.value), math.isnan(choice.bound)) == (math.inf, True, True)
     assert decisions_at(tables, 0.5).least.tp.tolist() == [0, 0]
 
 

@@ -164,6 +164,11 @@ def test_of_scores_of_which_only_the_ranks_are_counted_the_chosen_values_are_dis
     single = se.Evaluator(["ndcg"])
     single.update(["a"], {"a": 0.5, "b": 0.9})
     assert len(Tables(single._repr_html_()).tables) == 1
+    chosen, without_labels = se.Evaluator(["f1_per_label"]), se.Evaluator(["f1_micro"])
+    for one, true in ((chosen, ["a"]), (without_labels, [])):
+        one.update(true, true)
+    assert Tables(chosen._repr_html_()).tables[-1][0] == ["label", "f1", "precision", "recall", "support"]
+    assert [table[0][0] for table in Tables(without_labels._repr_html_()).tables] == ["metric", "average"]
 
 
 def test_the_catalogue_is_displayed_in_whole_sentences():

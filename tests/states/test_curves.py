@@ -252,6 +252,16 @@ def test_labels_that_nothing_mentions_are_not_part_of_the_state():
     assert state.content().labels == ("a", "b")
 
 
+def test_labels_of_more_than_one_block_are_read_each_once():
+    ev, good = se.Evaluator(["roc_auc_macro"]), np.arange(5000) % 3 == 0
+    ev.update_many(
+        np.array([good >= 0, good < 0, good < 0]), np.array([0.5 + 0 * good, np.where(good, 0.25, 0.75), 0.5 * good])
+    )
+    values = np.where(good, 0.75, 0.5)
+    assert [*ev.get("roc_auc_per_label").values()] == values.tolist()
+    assert ev.get("roc_auc_macro") == values.mean()
+
+
 def test_a_full_state_says_so_and_stays_as_it_is():
     state = state_of(rows_of(np.ones((1, 1)), np.ones((1, 1))), width=1)
     for _ in range(42):

@@ -321,6 +321,7 @@ def test_labels_that_are_not_declared_are_reported_with_their_column():
     [
         (["x"], "column 'w' holds strings; weights are numbers"),
         ([None], "holds null"),
+        (pa.array([None], pa.float64()), "column 'w' holds 1 null; every row needs a weight"),
         ([-1.0], r"column 'w' \(row 0 .*must be finite and not negative"),
     ],
 )

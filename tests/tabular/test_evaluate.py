@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -281,6 +281,20 @@ def test_a_column_that_only_some_files_have_is_not_taken_for_nulls(tmp_path: Pat
     written(table().drop_columns("predicted"), tmp_path / "b")
     with pytest.raises(se.InputError, match=r"b has no column 'predicted'"):
         evaluated(tmp_path, null="empty")
+    for name, labels in (("a", "x"), ("b", "xy")):
+        written(pa.table({f"{side}_{label}": [1] for side in ("true", "pred") for label in labels}), tmp_path / name)
+    with pytest.raises(se.InputError, match=r"b has a column 'true_y', which other files do not have"):
+        se.evaluate_table(tmp_path, actual="true_*", predicted="pred_*")
+
+
+@pytest.mark.parametrize("error", [OSError, pa.ArrowInvalid])
+def test_a_table_that_breaks_off_is_an_error_of_its_own(error: type[Exception]):
+    def batches() -> Iterator[pa.Table]:
+        yield table()
+        raise error("gone")
+
+    with pytest.raises(se.InputError, match="the table cannot be read: gone"):
+        evaluated(batches())
 
 
 def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):

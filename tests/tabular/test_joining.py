@@ -99,6 +99,8 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
     with pytest.raises(se.InputError, match="join must be the name of a column, not 3"):
         se.evaluate_table(GUESS, truth=TRUTH, **options | {"join": 3})
     with pytest.raises(se.InputError, match="truth and join go together"):
+        se.evaluate_table(GUESS, **options)
+    with pytest.raises(se.InputError, match="truth and join go together"):
         se.evaluate_table(GUESS, actual="tags", predicted="guess", truth=TRUTH)
     with pytest.raises(se.InputError, match=r"^row 2: there is no column 'tag' \(actual\); did you mean 'tags'"):
         se.evaluate_table(GUESS, truth=TRUTH, **options | {"actual": "tag"})

@@ -389,6 +389,14 @@ def test_labels_of_slices_are_compared_with_those_of_all_and_the_furthest_behind
 def test_runs_are_listed_in_the_title_and_a_class_is_refused():
     page = Page(se.to_html({name: few() for name in ("v6", "v7", "v8")}))
     assert page.all("h1")[0][1] == "v6, v7 and v8"
+    assert page.data["changes"]["names"] == ["metric", "v6", "v7", "v8", "change to v7", "change to v8", "better"]
+    pending = se.Pending(se.F1(average="micro"))
+    pending.predict(1, {"a"})
+    pending.observe(1, {"a"})
+    ends = [
+        Page(se.to_html({"a": one, "b": pending.evaluator})).data["changes"] for one in (pending, pending.evaluator)
+    ]
+    assert ends[0] == ends[1]
     assert Page(se.to_html({f"{run}" * 50: few() for run in "abc"})).all("h1")[0][1] == "3 runs"
     assert any(text.startswith("v6: average precision 0.") for _, text in page.all("li"))
     with pytest.raises(InputError, match=r"write F1\(\)"):
