@@ -49,7 +49,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     of_all = _values(whole, _F1)
     rows: list[tuple[Any, ...]] = []
     for name, part in sorted(slices, key=lambda each: -each[1].tables.examples)[:most]:
-        support = dict(zip(part.labels, part.support, strict=True)) if part.has_decisions else {}
+        support = dict(zip(part.labels, part.support, strict=True))
         for label, f1 in _values(part, _F1).items():
             if support[label] and label in of_all:
                 rows.append((name, label, support[label], f1, of_all[label], f1 - of_all[label]))
