@@ -6,7 +6,7 @@ import copy
 import pickle
 import random
 import warnings
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -406,6 +406,13 @@ def test_windows_over_time_are_summed():
     assert ledger.total() == total
     assert ledger.get() == total.get()
     assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger
+    differing = se.Ledger()
+    for zone in (None, UTC):
+        window = se.TimeRolling(se.F1(average="micro"), period=timedelta(days=1))
+        window.update({"a"}, {"a"}, t=datetime(2024, 5, 1, tzinfo=zone))
+        differing.put(str(zone), 1, window)
+    with pytest.raises(se.MergeError, match=r"shard 'UTC' does not match the rest: .* a time zone; give"):
+        differing.total()
 
 
 @pytest.mark.parametrize(
