@@ -699,3 +699,15 @@ def test_a_score_that_is_not_finite_is_refused_by_name_whoever_checks_it(keep: l
     with pytest.raises(se.InputError, match=r"^y_pred\[1\] is inf for label 'b'"):
         ev.update_many(true, scores, weights=weights)
     assert ev.to_bytes() == before
+
+
+def test_thresholds_count_where_their_labels_may_occur():
+    both = {"a": 0.5, "b": 0.7}
+    for options in ({}, {"unknown": "ignore"}):
+        declared = se.Evaluator(labels=["a"], threshold=both, **options)
+        assert declared == se.Evaluator(labels=["a"], threshold={"a": 0.5}, **options)
+    ev = se.Evaluator(labels=["a"], unknown="add", threshold=both)
+    ev.update({"b"}, {"a": 0.4, "b": 0.7})
+    assert ev.get("f1_micro") == 1.0
+    with pytest.raises(se.MergeError, match=r"thresholds differ \(\{'a': 0.5, 'b': 0.7\} and 0.5\)"):
+        ev.merge(se.Evaluator(labels=["a"], unknown="add", threshold=0.5))
