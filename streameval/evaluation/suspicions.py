@@ -28,6 +28,9 @@ _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
 _JOIN = re.compile("[,;|]")
+_NUMBER = re.compile(r"\d*\.\d+")
+_JOINT = re.compile(r"\s*(?:[,;|#\n\u3001\uFF0C\uFF1B]| and )\s*")  # with the commas of Chinese and Japanese
+_MARKS = '."`'  # around labels that a language model wrote
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
@@ -177,7 +180,8 @@ def _of_padding(counted: _Counted) -> _Warnings:
 
 
 def _of_names(counted: _Counted) -> _Warnings:
-    alike = [*_of_alike(counted)] if str in map(type, counted.comparable) else []
+    has_strings = str in map(type, counted.comparable)
+    alike = has_strings and ([*_of_alike(counted)] or [*_of_joined(counted)])
     yield from alike or _of_unshared(counted)
 
 
@@ -212,9 +216,28 @@ def _of_alike(counted: _Counted) -> _Warnings:
                 way = "space, '_' or '-'"
             if f"{printable(true)}.0" == pred or f"{printable(pred)}.0" == true:
                 way = "a final .0"
+            elif way != "type" and printable(true).strip(_MARKS) == printable(pred).strip(_MARKS):
+                way = "a full stop or quotation marks"
             differ = f"labels {quoted(true)} and {quoted(pred)} differ in {way}"
             yield "alike", f"{', '.join(filter(None, [differ, only]))}; use the same names"
             return
+
+
+def _of_joined(counted: _Counted) -> _Warnings:
+    """Labels of one side only that are several of the other side's, or scores, in a tenth of the examples."""
+    names, (_, fn, fp, tp, _) = counted.comparable, counted.mentions
+    for name, own, other in ("y_true", fn, fp + tp), ("y_pred", fp, fn + tp):
+        known = {names[place] for place in np.flatnonzero(other).tolist()}
+        one_sided = {printable(names[place]): own[place] for place in np.flatnonzero(own * (other == 0)).tolist()}
+        labels = [label for label in one_sided if known.issuperset(parts := _JOINT.split(label)) and len(parts) > 1]
+        mark = _JOINT.findall(labels[0])[0] if labels else ""
+        what = f"several of the other side's, joined; give string.split({mark!r})"
+        if not labels and name == "y_pred" and not any(_NUMBER.fullmatch(printable(label)) for label in known):
+            labels = [*filter(_DECIMAL.fullmatch, one_sided)]
+            what = f"decimals; for scores {wording(*THRESHOLD)}{wording(', and numbers, not strings', '')}"
+        is_often = 10 * sum(one_sided[label] for label in labels) >= counted.examples
+        if is_often and len(labels) > 1 and counted.config.labels is None:
+            yield "joined", f"labels only in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are {what}"
 
 
 def _of_unshared(counted: _Counted) -> _Warnings:
@@ -225,15 +248,11 @@ def _of_unshared(counted: _Counted) -> _Warnings:
         return  # a label that is shared may be false where it is
     fp = np.where([key_of(name) in true for name in names], 0, fp)
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
-    true_decimals, decimals = ([isinstance(name, str) and _DECIMAL.fullmatch(name) for name in side] for side in sides)
-    are_scores = all(decimals) and not any(true_decimals)
-    if counted.examples >= FIRST or are_scores or counted.complete or _same(*sides):
+    if counted.examples >= FIRST or counted.complete or _same(*sides):
         first, second = (quoted(names[int(counts.argmax())]) for counts in (fn, fp))
         unshared = "no label of y_true is in y_pred, and none of y_pred in y_true"
         unshared = wording(unshared, "no true label is a predicted one")
-        numbers = f"for scores {wording(*THRESHOLD)}{wording(', and numbers, not strings', '')}"
-        advice = numbers if are_scores else "use the same names"
-        yield "labels", f"{unshared}: such as {first} and {second}; {advice}"
+        yield "labels", f"{unshared}: such as {first} and {second}; use the same names"
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:
@@ -371,4 +390,5 @@ def _folded(label: Label) -> str:
 
     name = (label if isinstance(label, str) else printable(label)).translate(_INVISIBLE)
     folded = normalize("NFKC", name).strip().casefold().replace("_", " ").replace("-", " ")
+    folded = folded.strip(_MARKS) or folded
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

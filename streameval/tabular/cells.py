@@ -280,7 +280,7 @@ def _check_separator(cells: list[str], whole: set[str], sep: str, title: str, *,
     """Check the separator of one column, without its scores; ``whole`` are the cells of all."""
     # A space is taken for a separator only if nobody chose another.
     for other in "" if any(sep in cell for cell in cells) else SEPARATORS[: -1 if chosen else None]:
-        if other in "+&:" and any("" in cell.split(other) for cell in cells):  # of "A+" or "C++"
+        if other in "+&:#" and any("" in cell.split(other) for cell in cells):  # of "A+" or "C++"
             continue
         split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
         pieces = Counter(chain.from_iterable(split.values()))

@@ -21,7 +21,7 @@ Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
 SUFFIX = "\0truth"  # of the columns of a joined table, since both may call theirs "labels"; no table has such names
-SEPARATORS = ",;\t\n|/+&: "
+SEPARATORS = ",;\t\n|/+&:#\u3001\uff0c\uff1b "  # the last but one of Chinese and Japanese
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
 WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)

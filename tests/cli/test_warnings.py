@@ -177,4 +177,4 @@ def test_a_warning_speaks_of_options(run, tmp_path):
     assert ran.err.endswith(f"for indicators give {ways}\n")
     Path("s.csv").write_text("y,s\n" + "0,0.25\n1,.75\n" * 10)
     ran = run("evaluate", "s.csv", "-a", "y", "-p", "s")
-    assert ran.err.endswith("'.75'; for scores give --scores, not --predicted, and --threshold 0.5\n")
+    assert ran.err.endswith("'.75', are decimals; for scores give --scores, not --predicted, and --threshold 0.5\n")

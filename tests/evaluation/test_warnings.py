@@ -26,6 +26,7 @@ from tests.support.exploring import in_another_thread, in_thread, points, waits
 Stream = Iterator[tuple[Any, Any]]
 DRAW = np.random.default_rng(17)
 IDS, NAMES = [*range(40)], [f"tag {number}/{number % 7}, b" for number in range(40)]
+JOINED = ["arts", "food", "drink", "food and drink", "arts, food", "arts, drink", "drink."]
 MIXED = [*IDS, "a", "b", 10**5000]  # the last has more digits than Python writes
 
 
@@ -136,6 +137,12 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
     "close scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
+    "joined": ({}, repeat((["a", "b"], ["a, b"]), (["b", "c"], ["b and c"])), 20, "y_pred, such as 'a, b', are sev"),
+    "joined truths": ({}, repeat((["a#b"], ["a", "b"]), (["b\u3001c"], ["c", "b"])), 20, "y_true, such as 'a#b', are"),
+    "labels and scores": ({}, repeat((["a"], ["a", "0.76"]), (["b"], ["b", ".5"])), 20, "such as '.5', are decimals;"),
+    "full stop": ({}, repeat((["cat", "dog"], ["cat", "dog."])), 20, "'dog' and 'dog.' differ in a full stop or quot"),
+    "full stop of some": ({}, repeat(({"a", "b"}, {"a", "b."}), ({"b"}, {"b"})), 101, "'b.' differ in a full stop or"),
+    "quotation marks": ({}, repeat(({"a", "b"}, {'"a"', "b"})), 20, "a full stop or quotation marks, one only in y_t"),
     "case of scores": (AREA, repeat(({"Cat"}, {"cat": 0.9, "b": 0.2}), ({"a"}, {"a": 0.1})), 20, "differ in case"),
     "space of ranked labels": (RANKS, repeat(({"cat"}, ["cat ", "dog"]), ({"dog"}, ["cat "])), 20, "surrounding space"),
     "no scores shared": (AREA, repeat(({"x", "y"}, {"p": 0.2}), ({"y"}, {"q": 0.7})), 101, "no label of y_true"),
@@ -161,6 +168,9 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "few ids": ({}, draw(lambda _: (true := sorted(some(IDS[:3])), sorted(guess({*true}, IDS[:3]))))),
     "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
     "punctuation": ({}, draw(lambda _: (true := some(list("O,.?!:")), guess(true, list("O,.?!:"))))),
+    "joined labels of both sides": ({}, draw(lambda _: (true := some(JOINED), guess(true, JOINED)))),
+    "few joined labels": ({}, draw(lambda n: (true := some([*"abc"]), true | {*["a, b", "b, c"][n % 25 :][:1]}))),
+    "levels": ({}, draw(lambda _: (true := some(["0.5", "1.5", "2.0"]), guess(true, ["0.0", "0.5", "1.0", "1.5"])))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
     "repeated labels": ({}, draw(lambda n: (["a", "b", "b"][n % 2 :], ["a", *"ab"[: n % 3]]))),
     "negative ids": ({}, draw(lambda _: (true := some([-1, *range(-9, 9)]), guess(true, [*range(-9, 9)])))),

@@ -333,7 +333,10 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
         (["cat,dog", "bird,cat"], "but some hold ','"),  # one of which is a cell of the other column
         (["cat; dog", "dog", "cat"], "but some hold ';'"),
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
-        *(([f"cat{mark}dog", f"dog{mark}bird", "bird"], f"but some hold {mark!r}") for mark in "\n+&:"),
+        *(
+            ([f"cat{mark}dog", f"dog{mark}bird", "bird"], f"but some hold {mark!r}")
+            for mark in "\n+&:#\u3001\uff0c\uff1b"
+        ),
         (["cat|None", "dog"], "column 'tags' holds the label 'None', which may stand for no label"),
         *(([mark, "dog"], f"holds the label '{mark}'") for mark in ("nan", "NA", "N/A", "n/a", "none", "-")),
         (["\\N", "dog"], "holds the label '\\\\N'"),
@@ -385,7 +388,7 @@ def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
         assert evaluated(tmp_path / "a.csv").examples == len(tags)
         pa.csv.write_csv(pa.table({"tags": ["New York", "New Haven"], "guess": ["York", "Haven"]}), tmp_path / "a.csv")
         assert evaluated(tmp_path / "a.csv", sep="|").examples == 2
-        for tags in (["A", "A+", "B", "B+"], ["C", "C++"], ["a:b", ":a", "b"]):
+        for tags in (["A", "A+", "B", "B+"], ["C", "C++", "C#", "F#"], ["a:b", ":a", "b"]):
             pa.csv.write_csv(pa.table({"tags": tags, "guess": tags[::-1]}), tmp_path / "a.csv")
             assert evaluated(tmp_path / "a.csv").labels == tuple(sorted(tags))
         pa.csv.write_csv(
