@@ -128,7 +128,9 @@ def _value(row: Any, name: str, role: str, within: str = "") -> Any:
     fields = (getattr(row, kind, ()) for kind in ("_fields", "__dict__", "__slots__"))
     names = list(row if keyed else next(filter(None, fields), ()))
     if not (keyed or names):
-        raise InputError(f"a row must be a mapping or have the columns as attributes, not {quoted(row)}")
+        what = "a row must be a mapping or have the columns as attributes"
+        what = f"column {within[:-1]!r} must hold objects with {name!r}" if within else what
+        raise InputError(f"{what}, not {quoted(row)}")
     if name not in names and (keyed or not hasattr(row, name)):
         raise Columns(name, name).missing(within + name, role, [within + str(known) for known in names])
     return row[name] if keyed else getattr(row, name)

@@ -485,6 +485,13 @@ def test_a_dot_leads_into_what_a_column_holds(kind: str, tmp_path: Path):
         se.evaluate_table(written(tmp_path, "a.csv", "o,p\na,b\n"), actual="o.z", predicted="p")
 
 
+@pytest.mark.parametrize("holds", [[{"b": "cat"}], '{"b": ["cat"]}'])
+def test_a_dot_leads_into_objects_only(holds: Any, tmp_path: Path):
+    path = written(tmp_path, "a.jsonl", lines([{"tags": {"a": holds}, "guess": ["cat"]}]))
+    with pytest.raises(se.InputError, match=r"a.jsonl:1: column 'tags.a' must hold objects with 'b', not "):
+        se.evaluate_table(path, actual="tags.a.b", predicted="guess")
+
+
 @pytest.mark.parametrize("block", [16, 2**20])
 def test_a_line_that_repeats_the_header_is_no_row(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streameval.tabular.text.BLOCK", block)
