@@ -360,10 +360,12 @@ def _of_scores(counted: _Counted) -> _Warnings:
     pred = counted.pred
     if not (counted.config.scored and pred.numbers):
         return
-    if pred.permuted:
+    ids = [label for label in counted.true.labels.values() if isinstance(label, int)]
+    are_ids = counted.config.labels is None and pred.distinct and 1 < pred.width <= min(pred.high, max(ids, default=0))
+    if pred.permuted or are_ids:
+        rows = "has different integers, as ids of labels" if are_ids else "is a permutation of 0, 1, 2 ..."
         advice = wording("for scores give these, for a ranking streameval.TopK(rows)", "give scores")
-        permuted = f"each row of {wording(*SIDES['y_pred'])} is a permutation of 0, 1, 2 ..., as argsort gives"
-        yield "permutations", f"{permuted}; {advice}"
+        yield "permutations", f"each row of {wording(*SIDES['y_pred'])} {rows}, as argsort gives; {advice}"
     elif pred.binary and (pred.low, pred.high) == (0, 1) and pred.numbers >= FEW:
         binary = f"all scores in {wording(*SIDES['y_pred'])} are 0 or 1, as binary predictions are"
         yield "binary", f"{binary}; give probabilities or other scores"

@@ -42,6 +42,7 @@ class Sample:
         self.lengths: set[int] = set()  # of lists of labels, -1 of mappings, 0 of anything else
         self.repeats = self.mixed = 0  # lists in which a label is repeated; those of strings and integers
         self.binary = self.permuted = True  # whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ...
+        self.distinct = True  # whether the numbers of each example were different integers of at least 0
 
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, length: int = 0) -> None:
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
@@ -59,7 +60,7 @@ class Sample:
         self.lengths.add(length)
         numeric = rows[:, : None if rows.dtype.kind in "iuf" and rows.dtype.itemsize <= 8 else 0].astype(np.float64)
         if not numeric.size:
-            self.permuted = self.permuted and len(rows) == 0
+            self.permuted, self.distinct = (each and len(rows) == 0 for each in (self.permuted, self.distinct))
             return
         ordered = np.sort(numeric)  # NaN stands last
         known = ordered == ordered
@@ -69,6 +70,7 @@ class Sample:
         self.binary &= bool(((numbers == 0) | (numbers == 1)).all())
         in_order = (ordered == np.arange(ordered.shape[1])) | ~known
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
+        self.distinct &= bool(((np.floor(ordered) == ordered) & (np.diff(ordered, prepend=-1) > 0)).all())
 
     def mention(self, labels: Iterable[Any]) -> None:
         few = [*map(python_value, islice(labels, max(0, _LABELS - len(self.labels))))]
@@ -101,7 +103,7 @@ class Sample:
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)
         result.labels, result.ignored = self.labels | other.labels, self.ignored | other.ignored
         result.first, result.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
-        for name in ("binary", "permuted"):
+        for name in ("binary", "permuted", "distinct"):
             setattr(result, name, getattr(self, name) and getattr(other, name))
         return result
 

@@ -135,6 +135,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "decisions as lists of scores": (
         {"metrics": ["mrr"]}, draw(lambda _: (bits(), (bits() * 1.0).tolist())), 20, "scores in y_pred are 0 or 1"),
     "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
+    "argsort of the first": (
+        {"metrics": ["mrr"]}, draw(lambda n: ([n % 40], np.argsort(-DRAW.random(40))[:3])), 20, "integers, as ids of"),
     "close scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
     "joined": ({}, repeat((["a", "b"], ["a, b"]), (["b", "c"], ["b and c"])), 20, "y_pred, such as 'a, b', are sev"),
