@@ -28,8 +28,10 @@ def python_value(value: Any) -> Any:
         return value.get(True, 0.0)
     if hasattr(value, "as_py"):
         return value.as_py()
-    if getattr(value, "ndim", None) != 0 or not hasattr(value, "item"):
+    if getattr(value, "ndim", None) != 0 or not (hasattr(value, "item") or hasattr(value, "numpy")):
         return value
+    if not hasattr(value, "item"):  # as of TensorFlow
+        return python_value(value.numpy())
     return None if np.ma.is_masked(value) else value.item()
 
 

@@ -1241,6 +1241,24 @@ class Scalar:
         return self.value
 
 
+class Eager:
+    """One of TensorFlow, which has no `item`."""
+
+    ndim = 0
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def numpy(self) -> np.float32:
+        return np.float32(self.value)
+
+
+def test_tensors_of_tensorflow_are_scores_and_decisions():
+    ev = se.Evaluator(["f1_micro", "mrr"], threshold=0.5)
+    ev.update({"a": Eager(1), "b": Eager(0)}, {"a": Eager(0.5), "b": Eager(0.25)})
+    assert ev.get() == {"f1_micro": 1.0, "mrr": 1.0}
+
+
 @with_each(
     "threshold",
     [
