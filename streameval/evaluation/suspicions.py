@@ -27,7 +27,6 @@ from streameval.states.views import Tables
 _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
-_JOIN = re.compile("[,;|]")
 _NUMBER = re.compile(r"\d*\.\d+")
 _JOINT = re.compile(r"\s*(?:[,;|#\n\u3001\uFF0C\uFF1B]| and )\s*")  # with the commas of Chinese and Japanese
 _MARKS = '."`'  # around labels that a language model wrote
@@ -180,9 +179,10 @@ def _of_padding(counted: _Counted) -> _Warnings:
 
 
 def _of_names(counted: _Counted) -> _Warnings:
-    has_strings = str in map(type, counted.comparable)
-    alike = has_strings and ([*_of_alike(counted)] or [*_of_joined(counted)])
-    yield from alike or _of_unshared(counted)
+    """What the first of these rules says that says anything."""
+    alike = [_of_alike] if str in map(type, counted.comparable) else []
+    joined = [_of_joined, _of_decimals] if alike and counted.config.labels is None else []
+    yield from next(filter(None, ([*rule(counted)] for rule in (*alike, *joined, _of_unshared))), ())
 
 
 def _of_alike(counted: _Counted) -> _Warnings:
@@ -224,20 +224,31 @@ def _of_alike(counted: _Counted) -> _Warnings:
 
 
 def _of_joined(counted: _Counted) -> _Warnings:
-    """Labels of one side only that are several of the other side's, or scores, in a tenth of the examples."""
-    names, (_, fn, fp, tp, _) = counted.comparable, counted.mentions
-    for name, own, other in ("y_true", fn, fp + tp), ("y_pred", fp, fn + tp):
-        known = {names[place] for place in np.flatnonzero(other).tolist()}
-        one_sided = {printable(names[place]): own[place] for place in np.flatnonzero(own * (other == 0)).tolist()}
-        labels = [label for label in one_sided if known.issuperset(parts := _JOINT.split(label)) and len(parts) > 1]
-        mark = _JOINT.findall(labels[0])[0] if labels else ""
-        what = f"several of the other side's, joined; give string.split({mark!r})"
-        if not labels and name == "y_pred" and not any(_NUMBER.fullmatch(printable(label)) for label in known):
-            labels = [*filter(_DECIMAL.fullmatch, one_sided)]
-            what = f"decimals; for scores {wording(*THRESHOLD)}{wording(', and numbers, not strings', '')}"
-        is_often = 10 * sum(one_sided[label] for label in labels) >= counted.examples
-        if is_often and len(labels) > 1 and counted.config.labels is None:
-            yield "joined", f"labels only in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are {what}"
+    """Labels that are others, joined: in lists of at most one, or of one side only in a tenth of the examples."""
+    places = {name: place for place, name in enumerate(counted.comparable) if isinstance(name, str)}
+    joined = [name for name in places if len(parts := _JOINT.split(name)) > 1 and places.keys() >= {*parts}]
+    _, fn, fp, tp, _ = counted.mentions
+    sides = ("y_true", counted.true, fn + tp, fp + tp), ("y_pred", counted.pred, fp + tp, fn + tp)
+    for name, sample, own, other in sides:
+        labels = [label for label in joined if own[places[label]]]
+        times = [own[places[label]] for label in labels if not other[places[label]]]
+        mark = _JOINT.findall(labels[0])[0] if len(labels) > 1 else ""
+        are_cells = sample.form.startswith("column")  # of which it is said when they are read
+        are_single = mark not in ("", " and ") and {1} <= sample.lengths <= {0, 1} and not are_cells
+        if are_single or (len(times) > 1 and 10 * sum(times) >= counted.examples):
+            several = f"labels in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are several others, joined"
+            yield "joined", f"{several}; give string.split({mark!r})"
+
+
+def _of_decimals(counted: _Counted) -> _Warnings:
+    """Predicted labels that are written as scores, and no true label, in a tenth of the examples."""
+    _, fn, fp, tp, _ = counted.mentions
+    names = [*map(printable, counted.comparable)]
+    decimals = {name: fp[place] for place, name in enumerate(names) if fp[place] and _DECIMAL.fullmatch(name)}
+    true = (name for place, name in enumerate(names) if fn[place] or tp[place])
+    if len(decimals) > 1 and 10 * sum(decimals.values()) >= counted.examples and not any(map(_NUMBER.fullmatch, true)):
+        which = f"labels in {wording(*SIDES['y_pred'])}, such as {quoted(next(iter(decimals)))}, are decimals"
+        yield "decimals", f"{which}; for scores {wording(*THRESHOLD)}{wording(', and numbers, not strings', '')}"
 
 
 def _of_unshared(counted: _Counted) -> _Warnings:
@@ -288,17 +299,11 @@ def _of_two_labels(counted: _Counted) -> _Warnings:
 def _of_lists(counted: _Counted) -> _Warnings:
     true, pred = counted.true, counted.pred
     sides = ("y_true", true, pred.width), ("y_pred", pred, true.width * counted.config.has_decisions)
-    strings = {name for name in counted.comparable if isinstance(name, str)}
-    joined = sorted(filter(_JOIN.search, strings))
-    are_joined = len(joined) > 1 and all(strings.issuperset(_JOIN.split(name)) for name in joined)
     for name, sample, width in sides:
         side, fixed = wording(*SIDES[name]), len(sample.lengths) == 1 < max(sample.lengths)
         if sample.width == 0 and width == 1 and {*counted.names} == {0, 1}:
             labels = f"{side} has labels 0 and 1, and the other side one column, which is label 0"
             yield "column", f"{labels}; where 1 means true, give one column on both sides"
-        if are_joined and {1} <= sample.lengths <= {0, 1} and not sample.form.startswith("column"):  # as of cells
-            some = f"labels such as {quoted(joined[0])} join others, each of which is a label too"
-            yield "joined", f"{some}; give string.split({_JOIN.findall(joined[0])[0]!r})"
         if sample.mixed == sample.examples >= FEW:
             rows = f"every list in {side} has strings and integers, as rows with an id or a count do"
             yield "mixed", f"{rows}; write lists that have only labels, or give {option('rows', 'labels')}"

@@ -25,6 +25,7 @@ from tests.support.exploring import in_another_thread, in_thread, points, waits
 
 Stream = Iterator[tuple[Any, Any]]
 DRAW = np.random.default_rng(17)
+ANDS = ["arts", "music", "arts and music", "food", "arts and food"]
 IDS, NAMES = [*range(40)], [f"tag {number}/{number % 7}, b" for number in range(40)]
 JOINED = ["arts", "food", "drink", "food and drink", "arts, food", "arts, drink", "drink."]
 MIXED = [*IDS, "a", "b", 10**5000]  # the last has more digits than Python writes
@@ -120,7 +121,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "classes predicted": ({}, draw(lambda n: ({*"ab"[n % 2 :]}, [*DRAW.choice(["a", "b"], 3)])), 20, "in y_pred have"),
     "joined labels": ({}, draw(lambda n: ([["a,b", "c,a", "b"][n % 3]], {*"abc"[n % 3 :]})), 20, "give string.split("),
     "joined labels on both sides": (
-        {}, draw(lambda n: ([["a;b", "c", "b;c", "a"][n % 4]], [["a", "b", "b;c"][n % 3]])), 20, "such as 'a;b' join"),
+        {}, draw(lambda n: ([["a;b", "c", "b;c", "a"][n % 4]], [["a", "b", "b;c"][n % 3]])), 20, "'a;b', are several"),
     "strings of booleans": ({}, repeat((["True", "False"], ["False"] * 2)), 20, "give np.asarray(rows) == 'True', for"),
     "rows of yes and no": ({}, repeat((["n", "n"], ["Y", "n"]), (["Y"], ["Y"])), 20, "np.asarray(rows) == 'Y', for"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
@@ -171,6 +172,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
     "punctuation": ({}, draw(lambda _: (true := some(list("O,.?!:")), guess(true, list("O,.?!:"))))),
     "joined labels of both sides": ({}, draw(lambda _: (true := some(JOINED), guess(true, JOINED)))),
+    "names with and": ({}, draw(lambda _: ([*some(ANDS, 1)], [*some(ANDS, 1)]))),
     "few joined labels": ({}, draw(lambda n: (true := some([*"abc"]), true | {*["a, b", "b, c"][n % 25 :][:1]}))),
     "levels": ({}, draw(lambda _: (true := some(["0.5", "1.5", "2.0"]), guess(true, ["0.0", "0.5", "1.0", "1.5"])))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
