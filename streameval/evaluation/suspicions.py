@@ -236,8 +236,8 @@ def _of_joined(counted: _Counted) -> _Warnings:
         are_cells = sample.form.startswith("column")  # of which it is said when they are read
         are_single = mark not in ("", " and ") and {1} <= sample.lengths <= {0, 1} and not are_cells
         if are_single or (len(times) > 1 and 10 * sum(times) >= counted.examples):
-            several = f"labels in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are several others, joined"
-            yield "joined", f"{several}; give string.split({mark!r})"
+            message = f"labels in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are several others, joined"
+            yield "joined", f"{message}; give string.split({mark!r})"
 
 
 def _of_decimals(counted: _Counted) -> _Warnings:

@@ -383,18 +383,18 @@ def test_a_label_that_is_not_declared_is_named_in_every_collection(kind: Callabl
 SCORED: dict[str, Any] = {"labels": ["a", "b"], "threshold": 0.5}
 RANKED: dict[str, Any] = {"labels": ["a", "b"], "metrics": ["ndcg(k=1)"]}
 ALIKE: dict[str, tuple[Any, Any, dict[str, Any]]] = {
-    "a set beside rows": ([[1, 0], {0, 1}], [[1, 0], [1, 1]], {"labels": [0, 1], "rows": "indicator"}),
+    "a set among rows": ([[1, 0], {0, 1}], [[1, 0], [1, 1]], {"labels": [0, 1], "rows": "indicator"}),
     "deques of booleans": ([deque([True, False])], [[True, False]], {}),
     "decimals": ([[Decimal("0.7"), Decimal("0.2")]], [{"a"}], SCORED),
-    "a score alone": ([[0.7]], np.array([[0.7]]), {"threshold": 0.5}),
-    "ids of numpy beside a threshold": ([[np.int64(3), np.int64(5)]], [{3, 5}], {"threshold": 0.5}),
+    "one score": ([[0.7]], np.array([[0.7]]), {"threshold": 0.5}),
+    "ids of numpy with a threshold": ([[np.int64(3), np.int64(5)]], [{3, 5}], {"threshold": 0.5}),
     "repeated ids of numpy": ([[np.int64(0), np.int64(1), np.int64(1)]], [{0, 1}], {"rows": "labels"}),
     "repeated ids and 0 in Arrow": (pa.array([[5, 5], [0]]), [{5}, {0}], {}),
     "structs of any names": (pa.array([[{"name": "a", "p": 0.9}, {"name": "b", "p": 0.1}]]), [{"a"}], SCORED),
     "no rows to compare": (np.zeros((0, 2), int), [], SCORED),
     "no rows to rank": (np.zeros((0, 2), int), [], RANKED),
     "integers beyond 64 bits": (np.array([[-(2**70), 1]], object), [{"a": -(2.0**70), "b": 1.0}], RANKED),
-    "no number beside a missing one": (
+    "no number with a missing one": (
         np.array([[np.False_, None]], object), [{"a": False}], {**SCORED, "threshold": 0.0, "nan": "missing"},
     ),
     "a column without rows": (pd.DataFrame({"a": []}), [], {}),

@@ -680,13 +680,13 @@ def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPat
         sliced._axes = tuple(replace(each, max_slices=size) for each in sliced._axes)
         written.append(sliced.to_bytes())
         sliced.update(["a"], ["a"], where={"r": 3})
-    several = se.Sliced(se.F1(), by=("r", "s"), cross=[("r", "s")])
-    body = several.to_bytes()[:-4]
+    sliced = se.Sliced(se.F1(), by=("r", "s"), cross=[("r", "s")])
+    body = sliced.to_bytes()[:-4]
     assert body.count(b"\1\2\0\1") == 1
     written.append(sealed(body.replace(b"\1\2\0\1", b"\1\2\0\2")))  # a combination with a name that there is not
-    several.update(["a"], ["a"], where={"r": 1, "s": 1})
-    several._slices[1].slices[((int, 1),)].update(["a"], ["a"])  # one axis has an example more
-    written.append(several.to_bytes())
+    sliced.update(["a"], ["a"], where={"r": 1, "s": 1})
+    sliced._slices[1].slices[((int, 1),)].update(["a"], ["a"])  # one axis has an example more
+    written.append(sliced.to_bytes())
     for data in written:
         with pytest.raises(se.FormatError, match="the counts contradict each other"):
             se.Sliced.from_bytes(data)

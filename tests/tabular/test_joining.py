@@ -88,8 +88,8 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
         assert se.evaluate_table(GUESS, truth=[{"id": None, "tags": []}], **options).examples == 0
     with pytest.warns(se.DataWarning, match="rows without a truth: 1, truths without a row: 4; no rows are counted"):
         assert se.evaluate_table([{"id": None, "guess": []}], truth=TRUTH, **options).examples == 0
-    own = se.evaluate_table([row | {"region": "here"} for row in GUESS], truth=TRUTH, **options, by="region")
-    assert [part.where for part in own.slices()] == [{"region": "here"}]
+    own = se.evaluate_table([row | {"region": "us"} for row in GUESS], truth=TRUTH, **options, by="region")
+    assert [part.where for part in own.slices()] == [{"region": "us"}]
     row = type("Row", (), {"id": 1, "guess": ["cat"], "tags": ["cat"]})()
     for rows, truth in (([row], TRUTH), (GUESS, [row])):
         with pytest.raises(se.InputError, match=r"^row 0: the row <.*Row .*> is no dictionary; give dictionaries"):
