@@ -12,11 +12,12 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError
+from streameval.errors import InputError
 from streameval.inputs.values import array_of
 from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.text import check_number, number_or_none, python_value, quoted
 from streameval.states.history import ALWAYS
+from streameval.wire.blocks import DamageError
 
 Time: TypeAlias = date | np.datetime64 | float
 Period: TypeAlias = timedelta | float
@@ -233,7 +234,7 @@ def saved_clock(kind: int, period: int) -> Clock:
         return clock_of(timedelta(microseconds=period), "length")
     if kind == _Line.kind:
         return clock_of(_number_of(period), "length")
-    raise FormatError(f"there is no clock {kind}, {period}")
+    raise DamageError(f"there is no clock {kind}, {period}")
 
 
 def agreed(aware: bool | None, so_far: bool | None) -> None:

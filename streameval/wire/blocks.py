@@ -30,6 +30,10 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 T = TypeVar("T")
 
 
+class DamageError(FormatError):
+    """Bytes that no version wrote; says what is wrong with a field."""
+
+
 class Blocks:
     """Integers packed block by block, before it is known in what form; of two words without low bits that none has."""
 
@@ -105,9 +109,9 @@ class Packed:
         low, high = (int(np.bitwise_or.reduce(raw[place::step])) for place in (0, step - 1))
         union = (low | high << 8 * (step - 1)) << zeros
         if words == 1 and union >> 63:
-            raise FormatError(REASONS[packing.BEYOND])
+            raise DamageError(REASONS[packing.BEYOND])
         if union >> 128 or _form(union, least, words) != (width, zeros):
-            raise FormatError(NEVER_WRITTEN)
+            raise DamageError(NEVER_WRITTEN)
 
     def __len__(self) -> int:
         return self._length

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from streameval.errors import FormatError, InputError, StreamevalError, wording
 from streameval.schema.text import quoted
+from streameval.wire.blocks import DamageError
 from streameval.wire.fields import NewerFormatError, Source, varint
 
 MAGIC = b"\x89SEV\r\n"
@@ -97,8 +98,7 @@ def decoding() -> Iterator[None]:
     """Whatever goes wrong within while a body is read is damage, unless a newer version wrote it."""
     try:
         yield
-    except NewerFormatError:
-        raise
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
-        prefix = "" if "the bytes " in str(error) else "the bytes are damaged: "
-        raise FormatError(f"{prefix}{error}") from None
+        if isinstance(error, FormatError) and not isinstance(error, DamageError):  # which says all there is to say
+            raise
+        raise FormatError(f"the bytes are damaged: {error}") from None

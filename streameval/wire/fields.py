@@ -14,7 +14,7 @@ from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import Int32Array, IntArray
 from streameval.schema.labels import Label
-from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, Numbers, Packed, pieces_of_column
+from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, DamageError, Numbers, Packed, pieces_of_column
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
 FINEST = 1074 + 65 + 53
@@ -202,7 +202,7 @@ class Source:
     def end(self) -> None:
         """Refuse whatever is left."""
         if self.left():
-            raise FormatError(f"{self.left()} bytes too many")
+            raise DamageError(f"{self.left()} bytes too many")
 
     def raw(self, size: int) -> bytes:
         """The next bytes."""
@@ -212,11 +212,11 @@ class Source:
     def byte(self, top: int) -> int:
         """The next byte, which is at most ``top``."""
         if not self.left():
-            raise FormatError("a byte expected, none left")
+            raise DamageError("a byte expected, none left")
         value = self._data[self._at]
         self._at += 1
         if value > top:
-            raise FormatError(f"{value} where at most {top} can stand")
+            raise DamageError(f"{value} where at most {top} can stand")
         return value
 
     def varint(self) -> int:
@@ -231,10 +231,10 @@ class Source:
             shift += 7
             if part < 128:
                 if not part:
-                    raise FormatError(NEVER_WRITTEN)
+                    raise DamageError(NEVER_WRITTEN)
                 return value
             if shift > 63:
-                raise FormatError("an integer of more than 64 bits")
+                raise DamageError("an integer of more than 64 bits")
 
     def string(self) -> str:
         """UTF-8 with its length."""
@@ -244,7 +244,7 @@ class Source:
         """How many items follow; each takes at least one byte."""
         value = self.varint()
         if value > self.left():
-            raise FormatError(f"{value} items in {self.left()} bytes")
+            raise DamageError(f"{value} items in {self.left()} bytes")
         return value
 
     def label(self) -> Label:
@@ -282,7 +282,7 @@ class Source:
     def _passed(self, size: int) -> int:
         """Where the next bytes begin, which are passed over."""
         if size > self.left():
-            raise FormatError(f"{size} bytes expected, {self.left()} left")
+            raise DamageError(f"{size} bytes expected, {self.left()} left")
         self._at += size
         return self._at - size
 
@@ -294,10 +294,10 @@ class Source:
         """An integer of at most so many bytes."""
         size = self.varint()
         if size > longest:
-            raise FormatError(f"a sum of {size} bytes")
+            raise DamageError(f"a sum of {size} bytes")
         raw = self.raw(size)
         if raw and not raw[-1]:
-            raise FormatError(NEVER_WRITTEN)
+            raise DamageError(NEVER_WRITTEN)
         return int.from_bytes(raw, "little")
 
     def integers(self, count: int, longest: int = LONGEST) -> list[int]:
@@ -324,7 +324,7 @@ class Source:
         """A table of shape (length, count)."""
         table, end = packing.unpack_columns(self._data, self._at, self._end, length, count, least)
         if end < 0:
-            raise FormatError(REASONS[end])
+            raise DamageError(REASONS[end])
         self._at = end
         return table
 
@@ -342,7 +342,7 @@ class Source:
 def _integer_of(raw: bytes) -> int:
     value = int.from_bytes(raw, "little", signed=True)
     if (value.bit_length() + 8) // 8 != len(raw):
-        raise FormatError(NEVER_WRITTEN)
+        raise DamageError(NEVER_WRITTEN)
     return value
 
 
@@ -373,7 +373,7 @@ def ascending_rows(table: IntArray) -> bool:
 def require(*holds: object) -> None:
     """Refuse what no stream can leave: each of these must hold, an array everywhere."""
     if not all(part is True or np.all(part) for part in holds):  # type: ignore[call-overload]
-        raise FormatError("the counts contradict each other")
+        raise DamageError("the counts contradict each other")
 
 
 class WeightForm:

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import FormatError, InputError
+from streameval.errors import InputError
 from streameval.schema.labels import Label, ascending, keys_of
 from streameval.schema.text import quoted
+from streameval.wire.blocks import DamageError
 from streameval.wire.fields import Cached, Sink, Source, require, varint
 
 _NONE, _FALSE, _TRUE, LABEL, _BYTES, TUPLE, FLOAT, _LOCAL, _ZONED, _DATE, SPAN = range(11)
@@ -145,7 +146,7 @@ class Names:
             self._names = tuple([self._strings.setdefault(one, one) if type(one) is str else one for one in names])
             require(len(set(self._names)) == len(self._names))
         if self._names is None:
-            raise FormatError("the names of nothing before")
+            raise DamageError("the names of nothing before")
         return self._names
 
 
