@@ -70,7 +70,8 @@ class Sample:
         self.binary &= bool(((numbers == 0) | (numbers == 1)).all())
         in_order = (ordered == np.arange(ordered.shape[1])) | ~known
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
-        self.distinct &= bool(((np.floor(ordered) == ordered) & (np.diff(ordered, prepend=-1) > 0)).all())
+        are_places = ((ordered >= 0) & (np.floor(ordered) == ordered)).all()
+        self.distinct &= bool(are_places and (ordered[:, 1:] > ordered[:, :-1]).all())
 
     def mention(self, labels: Iterable[Any]) -> None:
         few = [*map(python_value, islice(labels, max(0, _LABELS - len(self.labels))))]
