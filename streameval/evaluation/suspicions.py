@@ -27,7 +27,7 @@ from streameval.states.views import Tables
 _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
-_NUMBER = re.compile(r"\d*\.\d+")
+_NUMBER = re.compile(r"(?:.*:\s*)?(?:\d*\.\d+|\d(?:\.\d+)?e-\d+)", re.DOTALL)
 _JOINT = re.compile(r"\s*(?:[,;|#\n\u3001\uFF0C\uFF1B]| and )\s*")  # with the commas of Chinese and Japanese
 _MARKS = '."`'  # around labels that a language model wrote
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
@@ -131,8 +131,8 @@ def _of_strings(counted: _Counted) -> _Warnings:
 
 
 def _of_characters(counted: _Counted) -> _Warnings:
-    names = [name for name in counted.comparable if len(printable(name)) == 1]
-    if not 1 < len(names) == len(counted.names):
+    names = counted.comparable
+    if len(names) < 2 or any(len(printable(name)) != 1 for name in names):
         return
     mark = next((mark for mark in "[,;| " if mark in names), "")
     if mark and sum(str(name).isalnum() for name in names) > 1:
@@ -393,9 +393,11 @@ def _of_curves(counted: _Counted) -> _Warnings:
 
 
 def _folded(label: Label) -> str:
-    from unicodedata import normalize  # only where names are compared, as importing the package should be quick
+    name = label if isinstance(label, str) else printable(label)
+    if not name.isascii():
+        from unicodedata import normalize  # only where it is needed, as importing the package should be quick
 
-    name = (label if isinstance(label, str) else printable(label)).translate(_INVISIBLE)
-    folded = normalize("NFKC", name).strip().casefold().replace("_", " ").replace("-", " ")
+        name = normalize("NFKC", name.translate(_INVISIBLE))
+    folded = name.strip().casefold().replace("_", " ").replace("-", " ")
     folded = folded.strip(_MARKS) or folded
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

@@ -82,6 +82,7 @@ def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
     value = source.label()
     if kind == LABEL:
         return value
+    require(isinstance(value, int))
     if kind == _DATE:
         return date.fromordinal(_EPOCH.toordinal() + int(value))
     since = timedelta(microseconds=int(value))

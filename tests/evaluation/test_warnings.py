@@ -175,6 +175,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "names with and": ({}, draw(lambda _: ([*some(ANDS, 1)], [*some(ANDS, 1)]))),
     "few joined labels": ({}, draw(lambda n: (true := some([*"abc"]), true | {*["a, b", "b, c"][n % 25 :][:1]}))),
     "levels": ({}, draw(lambda _: (true := some(["0.5", "1.5", "2.0"]), guess(true, ["0.0", "0.5", "1.0", "1.5"])))),
+    "doses": ({}, draw(lambda _: ([f"dose: 0.{DRAW.integers(4)}"], [f"dose: 0.{DRAW.integers(4)}"]))),
+    "rates": ({}, draw(lambda _: ([f"1e-{DRAW.integers(2, 6)}"], [f"1e-{DRAW.integers(2, 6)}"]))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
     "repeated labels": ({}, draw(lambda n: (["a", "b", "b"][n % 2 :], ["a", *"ab"[: n % 3]]))),
     "negative ids": ({}, draw(lambda _: (true := some([-1, *range(-9, 9)]), guess(true, [*range(-9, 9)])))),

@@ -19,7 +19,7 @@ from streameval.schema.labels import Label
 from streameval.wire.blocks import Blocks
 from streameval.wire.envelope import sized
 from streameval.wire.fields import Cached, Sink, Source, ascending_rows, varint, zigzag
-from streameval.wire.values import FLOAT, SPAN, TUPLE, put_value
+from streameval.wire.values import FLOAT, SPAN, TUPLE, put_value, take_value
 from tests.support.each import with_each
 from tests.support.effort import cases
 
@@ -142,6 +142,15 @@ def test_columns_of_every_width_are_read_back(values: list[int], shift: int, lea
 def test_values_that_cannot_be_read_back_are_not_written(value: object, top: int):
     with pytest.raises(se.InputError, match="cannot be saved"):
         put_value(Sink(), value, top)
+
+
+@with_each("kind", [7, 8, 9, SPAN])
+def test_times_are_no_strings(kind: int):
+    result = Sink()
+    result.byte(kind)
+    result.label("12")
+    with pytest.raises(se.FormatError, match="contradict"):
+        take_value(Source(b"".join(result.pieces()), 0), SPAN)
 
 
 @with_each("label", ["", "a", "é" * 40, "a" * 63, "a" * 64, 0, -1, 127, 128, -128, -129, 2**70, -(2**700)])
