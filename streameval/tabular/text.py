@@ -295,8 +295,9 @@ def _read_csv(stream: Any, name: str, columns: Columns, delimiter: str, keys: Ke
             data = _EXCEL.sub(b"", data)
             data = _RULE.sub(b"", data, 1) if _RULE.match(data, data.find(b"\n") + 1) else data
             parser.read_header(data, name, keys)
-        if b'\\"' in data and parser.is_broken(data) and not parser.is_broken(doubled := _ESCAPED.sub(b'""', data)):
-            data = doubled
+        if b'\\"' in data and parser.is_broken(data):
+            doubled = parser.quoted.sub(lambda cell: _ESCAPED.sub(b'""', cell[0]), data)
+            data = data if parser.is_broken(doubled) else doubled
         table = parser.table(data, header=first == 1)
         runs = [] if table is not None else [*parser.runs(data, first)]
         count = sum(len(lines) for _, lines in runs) if table is None else len(table)
@@ -348,6 +349,7 @@ class _Csv:
                     self.delimiter, self.header, self.width = delimiter, cells, len(names)
                     ends = re.escape(delimiter).encode() + rb"\r\n"
                     self.loose = re.compile(rb'"(?<!\A")(?<![%s]")(?![%s]|\Z)' % (ends, ends))
+                    self.quoted = re.compile(rb'(?<![^%s])"(?:[^"\\]++|\\.|"")*+"' % ends, re.DOTALL)
                     self.places = {name: names.index(name) for name in read if name in names}
                     return
         try:

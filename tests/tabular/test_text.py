@@ -635,6 +635,11 @@ def test_quotation_marks_after_a_backslash_are_read_as_spark_writes_them(
         evaluated(tmp_path / "a.csv")
 
 
+def test_quotation_marks_after_a_backslash_stay_in_cells_without_quotes(tmp_path: Path):
+    (tmp_path / "a.csv").write_text('tags,guess\na \\"x\\",a \\"x\\"\n"b, c",d\n')
+    assert {*evaluated(tmp_path / "a.csv", sep="|").labels} == {'a \\"x\\"', "b, c", "d"}
+
+
 def test_a_backslash_may_end_a_cell_in_quotes(tmp_path: Path):
     (tmp_path / "a.csv").write_text('tags,guess\n"C:\\","D:\\"\n"a|C:\\",b\n')
     assert evaluated(tmp_path / "a.csv").labels == ("C:\\", "D:\\", "a", "b")
