@@ -330,6 +330,6 @@ def test_a_label_that_is_called_weights_keeps_its_name():
 def test_integers_of_numpy_are_integers(made: Callable[[object], object]):
     for size in (np.int64(2), np.uint8(2)):
         assert made(size) == made(2)
-    for wrong in (np.timedelta64(2), np.bool_(True), np.float64(2.5), np.int64(-1)):
+    for wrong in (np.timedelta64(2, "s"), np.bool_(True), np.float64(2.5), np.int64(-1)):
         with pytest.raises(se.StreamevalError, match=r"integer|at least"):
             made(wrong)
