@@ -199,10 +199,10 @@ class Pending(Holder, Generic[EvaluatorT]):
         if not self._refuses:
             return self._commit(now, late=1)
         evicted = f"{self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by max_pending"
-        why = f"was never predicted, was observed before, or was evicted (so far {evicted})"
-        why = "is older than max_age" if key in self._waiting else self._twin(key) or why
+        why = f"it was never predicted, was observed before, or was evicted (so far {evicted})"
+        why = "it is older than max_age" if key in self._waiting else self._twin(key) or why
         raise InputError(
-            f"no prediction waits under key {quoted(key)}: it {why}; "
+            f"no prediction waits under key {quoted(key)}: {why}; "
             'with no_prediction="count" such truths are counted in without_prediction'
         )
 
