@@ -70,8 +70,8 @@ class Sample:
         self.binary &= bool(((numbers == 0) | (numbers == 1)).all())
         in_order = (ordered == np.arange(ordered.shape[1])) | ~known
         self.permuted = self.permuted and bool(in_order.all() and (known.sum(axis=1) > 2).all())
-        are_places = ((ordered >= 0) & (np.floor(ordered) == ordered)).all()
-        self.distinct &= bool(are_places and (ordered[:, 1:] > ordered[:, :-1]).all())
+        differ = self.distinct and bool((ordered[:, 1:] > ordered[:, :-1]).all())
+        self.distinct = differ and bool(((ordered >= 0) & (np.floor(ordered) == ordered)).all())
 
     def mention(self, labels: Iterable[Any]) -> None:
         few = [*map(python_value, islice(labels, max(0, _LABELS - len(self.labels))))]
