@@ -151,9 +151,9 @@ def _of_mixed_columns(counted: _Counted) -> _Warnings:
     integers, mentions = {*range(int(are_integers.sum()))}, counted.cells.sum(axis=0)
     if not 1 < len(integers) < len(are_integers) or not integers.issubset(counted.names):
         return
-    rows, mixed = mentions[are_integers].max(), mentions[~are_integers]
+    rows, named = mentions[are_integers].max(), mentions[~are_integers]
     are_columns = bool((mentions[are_integers] == rows).all() and counted.cells[0, are_integers].any())
-    if are_columns and (mixed <= counted.examples - rows).all():
+    if are_columns and (named <= counted.examples - rows).all():
         mixed = "labels are strings in some examples, and the positions of columns without names in all others"
         yield "columns", f"{mixed}; {wording(*DECLARE)}"
 
@@ -224,7 +224,7 @@ def _of_alike(counted: _Counted) -> _Warnings:
 
 
 def _of_joined(counted: _Counted) -> _Warnings:
-    """Labels that are others, joined: in lists of at most one, or of one side only in a tenth of the examples."""
+    """Labels that join several labels: in lists of at most one, or of one side only in a tenth of the examples."""
     places = {name: place for place, name in enumerate(counted.comparable) if isinstance(name, str)}
     joined = [name for name in places if len(parts := _JOINT.split(name)) > 1 and places.keys() >= {*parts}]
     _, fn, fp, tp, _ = counted.mentions
@@ -267,7 +267,7 @@ def _of_unshared(counted: _Counted) -> _Warnings:
 
 
 def _same(true: list[Label], pred: list[Label]) -> bool:
-    """Whether labels differ in type, case, surrounding space or a common prefix or suffix alone."""
+    """Whether labels differ in type, case, surrounding space or a common prefix or suffix only."""
     (one, cut), (other, short) = ((plain := {*map(_folded, side)}, _cut(plain)) for side in (true, pred))
     return any(a <= b or b < a for a, b in ((one, other), (cut, other), (one, short), (cut, short)))
 

@@ -893,7 +893,7 @@ def test_lists_of_values_of_several_lengths_are_refused():
 
 @with_each("offsets", [[-1, 1, 2], [0, 1, 9], [0, 2, 1]])
 def test_lists_that_lie_outside_of_their_values_are_refused(offsets: list[int]):
-    buffers = [None, pa.py_buffer(np.array([0, *offsets, 2], np.int32))]  # Arrow looks at the first and last alone
+    buffers = [None, pa.py_buffer(np.array([0, *offsets, 2], np.int32))]  # Arrow looks only at the first and last
     column = pa.Array.from_buffers(pa.list_(pa.int64()), 4, buffers, children=[pa.array([5, 7])])[1:3]
     with pytest.raises(se.InputError, match="y_true is damaged: its offsets do not bound lists within its 2 values"):
         se.Evaluator().update_many(column, [[5], [7]])

@@ -49,7 +49,7 @@ def by_hour() -> Any:
 
 
 def read_back(window: Any, numbers: dict[int, int], blocks: Blocks | None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What is read of the bytes of a window where some of its numbers, or its blocks, are others."""
+    """What is read of the bytes of a window where some of its numbers, or its blocks, are replaced."""
     kind, own = type(window), [*window._numbers()]
 
     def put_blocks(self: Window[Any], sink: Sink) -> None:
