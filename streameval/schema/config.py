@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
+from numbers import Integral
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -156,8 +157,9 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
         unordered = f"labels must be in order, not a {type(labels).__name__}"
         advice = "sorted(...)"
         if isinstance(labels, Mapping):
-            positions = {*map(type, labels.values())} == {int}
-            advice = "sorted(labels, key=labels.get)" if positions else "[labels[key] for key in sorted(labels)]"
+            positions = all(isinstance(value, Integral) for value in labels.values())
+            advice = f"sorted(labels, key={'labels.get' if positions else 'int'})"
+            advice = advice if positions else f"[labels[key] for key in {advice}]"
         raise LabelError(f"{unordered}; give a list, for example {advice}")
     try:
         names = tuple(normalise(label) for label in labels)

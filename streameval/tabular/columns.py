@@ -29,7 +29,7 @@ _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": 
 _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
 _CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # of a column for one label
 _EMPTY = re.compile(" is (null|nan); .*")  # whose label cannot be left out
-_UNSCORED = re.compile(", or leave the label out(, or skip the row with --skip-bad)?")
+_UNSCORED = re.compile("give a number, or leave the label out(, or skip the row with --skip-bad)?")
 _SLICED = re.compile(r"^where\[('[^']*')\]")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
 
@@ -192,7 +192,8 @@ class Columns:
         message = _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
         message = _SLICED.sub(rf"column \1 ({option('by')})", message)
         if self.example is not None:  # of rows for each label, of which a row that is left out has a truth too
-            message = _UNSCORED.sub(", such as the lowest score where the model has none", message)
+            least = "give a number, such as the lowest score where the model has none"
+            message = _UNSCORED.sub("give 0 or 1" if self.scores is None else least, message)
         cell = _CELL.sub(r"column '\1\5\2'\3 is \4", message)
         filled = _EMPTY.sub(" is empty; fill it, or skip the row with --skip-bad", cell)
         return cell if cell == message else wording(cell, filled)

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.errors import InputError, naming, warn
+from streameval.errors import InputError, naming, warn, wording
 from streameval.schema.text import quoted, suggestion
 from streameval.tabular.arrow import read_table, table_of
 from streameval.tabular.columns import Columns
@@ -55,6 +55,9 @@ def matches_of(path: PathLike) -> list[Path]:
         raise InputError("a path is the empty string; name a file, a folder or a pattern")
     if os.path.exists(text):  # noqa: PTH110  # which is also False of what is too long for a name
         return [Path(text)]
+    if "://" in text:
+        way = wording("give a table that another library reads", "download it, or pipe it to streameval evaluate -")
+        raise InputError(f"{quoted(text, 300)} is a URL; {way}")
     if not glob.has_magic(text):
         raise no_file(Path(text))
     if matches := [*map(Path, sorted(glob.glob(text, recursive=True)))]:  # noqa: PTH207  # absolute ones too

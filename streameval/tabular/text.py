@@ -162,9 +162,9 @@ def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
 def _holds_columns(row: Any) -> bool:
     """Whether an object is a whole data frame: what stands in its rows would be no value of a label."""
     columns = row if isinstance(row, dict) else {}
-    cells = [column.get("0") if isinstance(column, dict) else None for column in columns.values()]
-    numbered = None not in cells and any(isinstance(cell, list | dict | str) for cell in cells)
-    return numbered or columns.keys() == {"columns", "index", "data"}
+    numbered = all(isinstance(column, dict) and all(map(str.isdigit, column)) for column in columns.values())
+    cells = (cell for column in columns.values() for cell in column.values()) if numbered else ()
+    return any(isinstance(cell, list | dict | str) for cell in cells) or columns.keys() == {"columns", "index", "data"}
 
 
 def _line(first: int, data: bytes, row: int) -> int:

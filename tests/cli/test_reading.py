@@ -431,6 +431,8 @@ def test_long_tables_and_two_files_have_options(run, tmp_path):
     (tmp_path / "n.csv").write_text("id,tag,y,p\n1,cat,1,\n")
     ran = run("evaluate", "n.csv", "-a", "y", "-s", "p", "-t", ".5", "--example", "id", "--label", "tag")
     assert ran.err.endswith("for label 'cat'; give a number, such as the lowest score where the model has none\n")
+    ran = run("evaluate", "n.csv", "-a", "y", "-p", "p", "--example", "id", "--label", "tag")
+    assert ran.err.endswith("for label 'cat'; give 0 or 1\n")
     assert "--example and --label go together" in run(*command, "--example", "id").err
     write(tmp_path, [{"id": str(number), "tags": row["tags"]} for number, row in enumerate(ROWS)])
     (tmp_path / "g.jsonl").write_bytes(jsonl([{"id": str(n), "guess": row["guess"]} for n, row in enumerate(ROWS[:2])]))

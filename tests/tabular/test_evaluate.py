@@ -245,6 +245,8 @@ def test_missing_files_are_named(tmp_path: Path):
             evaluated(text)
     with pytest.raises(se.InputError, match=r"no file matches .*\*\.arrow'"):
         evaluated(os.fspath(tmp_path / "*.arrow"))
+    with pytest.raises(se.InputError, match=r"'s3://bucket/t.parquet' is a URL; give a table that another library"):
+        evaluated("s3://bucket/t.parquet")
     (tmp_path / "empty").mkdir()
     with pytest.raises(se.InputError, match="holds no files"):
         evaluated(tmp_path / "empty")
