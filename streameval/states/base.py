@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from operator import eq
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -168,7 +167,7 @@ class State(ABC, Generic[K]):
         parts = self._prepare_weights(self._added, changes, known=known) if weighs else []
         for example, sign in changes:
             if (part := self._prepare_example(example, sign, known)) is not None:
-                parts.append(self._part(part) if type(part) is int else part)
+                parts.append(self._part(part))
         if self.extra is not None:
             parts += self._prepare_extra([(self._extra_of(example), sign) for example, sign in changes])
         return parts
@@ -329,15 +328,10 @@ class State(ABC, Generic[K]):
         return None if sums is None or self._equals_counts(sums) else sums.smallest_scale()
 
     def _equals_counts(self, sums: ExactSums[K]) -> bool:
-        left = sum(map(bool, sums.sums.values()))
-        for units in self._unit_blocks():
-            left -= len(units.sums)
-            if not sums.holds(units):
-                return False
-        return not left
+        return all(map(sums.holds, self._unit_blocks()))  # where nothing was counted, nothing weighs anything
 
     def _unit_blocks(self) -> Iterator[ExactSums[K]]:
-        """The same, none of them 0, in parts of which the first usually shows that examples do not all weigh 1."""
+        """The same, in parts of which the first usually shows that examples do not all weigh 1."""
         yield ExactSums(self._extra.scale, self._extra.nonzero())
 
     def _mentioned(self, width: int) -> Any:
@@ -372,9 +366,9 @@ class State(ABC, Generic[K]):
         """Take over what a content says whose labels are those of this state."""
 
     def restore(self, content: Any) -> None:
-        """Take over what a content says, whose labels are among those of a state that has counted nothing."""
+        """Take over what a content says, whose labels are some of this empty state's, in the same order."""
         self._reserve()
-        if len(content.labels) == len(self.labels) and all(map(eq, content.labels, self.labels.labels)):
+        if len(content.labels) == len(self.labels):
             self._fill(content)
             return
         state = self.empty_like(LabelIndex(content.labels, content.fixed), None, None)

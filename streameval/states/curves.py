@@ -80,22 +80,16 @@ class Curves(State[Never]):
         return self._prepare_tables([(other._sums, *where) for other, *where in changes], known=known)
 
     def _prepare_batch(self, batch: Batch, weights: FloatArray) -> list[Part]:
-        return self._prepare_tables([(self._weighed(batch, *exact_weights(weights)), None, 1)], known=True)
+        scale, units = exact_weights(weights)
+        table = curves.Weights(scale, words_needed(sum(units)))
+        (scored,) = self._read(batch)
+        table.count(scored, units, len(self.labels))
+        return self._prepare_tables([(table, None, 1)], known=True)
 
     def _prepare_tables(self, added: list[Added], *, known: bool) -> list[Part]:
         if not self.examples and len(added) == 1 and added[0][1] is None and added[0][2] > 0:
             return self.weights.prepare(added[0][0].copy())
         return list(map(self._part, self.weights.prepare_merges(self._sums, added, known=known)))
-
-    def _weighed(self, batch: Batch, scale: int, units: list[int]) -> Any:
-        """A table of the weights of examples, of the shape of the one so far if they fit in there."""
-        (scored,) = self._read(batch)
-        own = self.weights.cell.value or curves.Weights()
-        target = common_scale(scale, own.scale)
-        units = [unit << target - scale for unit in units]
-        table = curves.Weights(target, max(words_needed(sum(units)), own.words))
-        table.count(scored, units, len(self.labels))
-        return table
 
     @property
     def _sums(self) -> Any:

@@ -101,7 +101,7 @@ class Decisions(State[Key]):
             slots = (5 * columns[place] + outcome)[weighed].tolist()
             yield ExactSums(0, dict(zip(slots, cells[outcome, place][weighed].tolist(), strict=True)))
         keys, times = self.table.row_keys()
-        yield ExactSums(0, {key: count for key, count in zip(_tuples(keys), times.tolist(), strict=True) if count})
+        yield ExactSums(0, dict(zip(_tuples(keys), times.tolist(), strict=True)))
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         slots = [key for key in keys if isinstance(key, int)]

@@ -157,10 +157,10 @@ class Pairs(State[Key]):
         return [ALL, *sets, *pairs_of(slots, self._bits)]
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
-        yield ExactSums(0, {ALL: self.examples} if self.examples else {})
+        yield ExactSums(0, {ALL: self.examples})
         keys, times = self.table.items()
         sums: dict[Key, int] = dict(zip(map(tuple, keys.tolist()), times.tolist(), strict=True))
-        yield ExactSums(0, {**sums, **self._extra.nonzero()})
+        yield ExactSums(0, {**sums, **self._extra.sums})
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         pairs = [key for key in keys if key[0] > 0]
@@ -185,7 +185,7 @@ class Pairs(State[Key]):
         if not self.weights.present and not cells.weights.present:
             return None
         own, theirs = self._weights_at(0), _cell_sums(cells._weights_at(0))
-        if self._equals_counts(own) and theirs.nonzero() == _cell_sums(cells._unit_sums()).at(theirs.scale).sums:
+        if self._equals_counts(own) and theirs.holds(_cell_sums(cells._unit_sums())):
             return None
         return max(own.smallest_scale(), theirs.smallest_scale())
 

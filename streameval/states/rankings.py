@@ -158,8 +158,7 @@ class Rankings(State[Key]):
 
     def gain_scale(self) -> int:
         """The smallest scale that keeps sums of gains integers."""
-        gains = {key: value for key, value in self._extra.sums.items() if key[0] >= GAINS}
-        return ExactSums(self._extra.scale, gains).smallest_scale()
+        return self._extra.smallest_scale()  # the rest is whole
 
     def read_table(self, which: int, scale: int | None, gain_scale: int) -> Table:
         """One of the tables, in no particular order; for what `canonical_scale` and `gain_scale` returned."""
