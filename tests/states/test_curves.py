@@ -455,6 +455,23 @@ def test_weights_with_a_mean_of_1_count_where_only_labels_without_a_score_have_t
     assert ev.get("roc_auc_weighted") == 5 / 6
 
 
+def test_the_weight_of_an_example_without_labels_counts():
+    ev = se.Evaluator(["roc_auc_macro"])
+    for truth, scores, weight in (({"a"}, {"a": 0.5}, 1), (set(), {}, 2), (set(), {"a": 0.7}, 1)):
+        ev.update(truth, scores, weight=weight)
+    assert ev.get() == {"roc_auc_macro": 2 / 3}
+
+
+def test_a_weight_of_another_score_is_refused_where_sums_would_take_another_word():
+    ev = se.RocAuc()
+    ev.update({"a"}, {"a": 0.5}, weight=2**62)
+    ev.update({"a"}, {"a": 0.75}, weight=2**61)
+    before = ev.to_bytes()
+    with pytest.raises(RevertError, match="not with this weight"):
+        ev.revert({"a"}, {"a": 0.75}, weight=2**62)
+    assert ev.to_bytes() == before
+
+
 def test_undefined_areas():
     tables = counted(rows_of(np.array([[1, 0], [0, 0]]), np.array([[0.9, 0.1], [0.2, 0.3]])), width=2)
     assert reading("roc_auc")(tables).value == 1.0
@@ -474,9 +491,9 @@ def test_undefined_areas():
 
 
 def test_two_scores_of_a_bin_that_are_known_apart_are_no_tie():
-    close_by = np.array([[0.3], [np.nextafter(0.3, 1)]])
+    close_by, edge = (np.array([[score], [np.nextafter(score, 1)]]) for score in (0.3, 0.25))
     for true, expected in ((np.array([[0], [1]]), 1.0), (np.array([[1], [0]]), 0.0)):
-        for scores in (close_by, np.array([[0.7], [np.nextafter(0.7, 1)]]), -close_by[::-1]):
+        for scores in (close_by, edge, -close_by[::-1], -edge[::-1]):
             result = reading("roc_auc")(counted(rows_of(true, scores), width=1))
             assert (result.value, result.exact) == (expected, True)
 

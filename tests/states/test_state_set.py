@@ -492,6 +492,18 @@ def test_a_reverted_weight_leaves_no_trace_with_gains_in_finer_units():
     assert both == one
 
 
+def test_weights_stay_where_labels_that_were_taken_back_lose_their_columns():
+    ev = se.Evaluator([], keep=["rankings", "curves", "pairs", "labelsets"], threshold=0.5)
+    for truth, weight in (({"a"}, 2), ({"b"}, 1), (set(), 0)):
+        ev.update(truth, {"a": 0.5, "b": 0.25}, weight=weight)
+    before = ev.to_bytes()
+    for number in range(200):
+        for call in (ev.update, ev.revert):
+            call({number}, {number: 0.5})
+    assert len(ev._core.labels.labels) < 100
+    assert ev.to_bytes() == before
+
+
 @pytest.mark.parametrize("kinds", [(np.uint8, np.float64), (np.bool_, np.float32), (np.int64, np.float16)], ids=str)
 @pytest.mark.parametrize("more", [{}, {"mask": np.zeros((5, 4), np.uint8)}, {"weights": [0.5] * 5}], ids=str)
 def test_states_count_one_moment_of_an_array_that_changes_meanwhile(
