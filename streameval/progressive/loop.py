@@ -284,7 +284,7 @@ def _reader(name: str, field: object) -> Callable[..., Any] | None:
 
 def _due(place: int, time: Any, delay: Any) -> Any:
     try:
-        due = time + delay
+        due = time + instant(delay)
         if due >= time:
             return due
     except (TypeError, OverflowError):

@@ -85,8 +85,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         if max_pending is not None:
             max_pending = check_number("max_pending", max_pending, 1)
         check_choice("no_prediction", no_prediction, ("error", "count"))
-        if max_age is not None:
-            _check_age(max_age)
+        max_age = None if max_age is None else _checked_age(max_age)
         self._targets = {"": self._target(evaluator, "evaluator")}
         read_by: Any = evaluator.evaluators.values() if isinstance(evaluator, Trace) else [evaluator]
         # Empty ones, which read each prediction when it is made: those that count learn of it with its truth.
@@ -365,10 +364,11 @@ def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
     return b"".join(sink.pieces())
 
 
-def _check_age(max_age: Any) -> None:
+def _checked_age(max_age: Any) -> Any:
     with suppress(TypeError, ValueError, ArithmeticError):
+        max_age = instant(max_age)
         if max_age >= max_age - max_age and not isinstance(max_age, bool):
-            return
+            return max_age
     raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
 
 

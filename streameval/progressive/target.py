@@ -15,6 +15,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import PerLabel
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
+from streameval.wire.values import plain_time
 
 Values: TypeAlias = dict[str, float | PerLabel]
 
@@ -129,7 +130,8 @@ def _spec_of(evaluator: object) -> MetricSpec | None:
 
 
 def instant(t: Any) -> Any:
-    """A time as it is compared: in UTC if it has a zone, whose clock may go back an hour."""
+    """A time as it is compared: one of Python, and in UTC if it has a zone, whose clock may go back an hour."""
+    t = plain_time(t)
     return t.astimezone(UTC) if isinstance(t, datetime) and t == t and t.utcoffset() is not None else t
 
 

@@ -90,7 +90,19 @@ def take_value(source: Source, top: int, depth: int = _DEEPEST) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufSU" else value
+    if not isinstance(value, np.generic):
+        return value
+    if value.dtype.kind in "biufSU":
+        return value.item()
+    time = plain_time(value)
+    return time if time is not value and type(value)(time) == value else value
+
+
+def plain_time(value: Any) -> Any:
+    """A time or a span of numpy as Python has it, cut to microseconds; anything else as it is."""
+    kind: Any = type(value)
+    time = kind(value, "us").item() if issubclass(kind, np.datetime64 | np.timedelta64) else value
+    return time if isinstance(time, date | timedelta) else value  # unless it is missing, or too far away
 
 
 def packed(values: tuple[Any, ...]) -> PackedValues:

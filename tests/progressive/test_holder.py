@@ -235,6 +235,8 @@ def test_a_score_that_changes_after_it_was_predicted_is_counted_as_it_was(score:
 @pytest.mark.parametrize(("t", "back"), [
     (3, 3), (2.5, 2.5), (np.int64(3), 3), (START, START), (START.date(), START.date()), (pd.Timestamp(START), START),
     (START.replace(tzinfo=ZONE), START.replace(hour=21, tzinfo=dt.UTC)),
+    (np.datetime64(START), START), (np.datetime64(START, "ns"), START),
+    (np.datetime64("2024-02-28"), dt.datetime(2024, 2, 28)),
 ], ids=case_name)  # fmt: skip
 def test_times_come_back_as_they_were_those_with_a_zone_in_utc(t: Any, back: Any):
     trace = se.Trace(se.F1(), every=1)

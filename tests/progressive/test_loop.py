@@ -738,6 +738,15 @@ def test_a_delay_must_add_up_with_the_moment(delay, time):
     assert model.calls == []
 
 
+@pytest.mark.parametrize("delay", [dt.timedelta(hours=1), np.timedelta64(1, "h"), np.timedelta64(3600 * 10**9, "ns")])
+@pytest.mark.parametrize("unit", ["h", "us", "ns"])
+def test_delays_are_added_to_times_of_numpy_of_any_unit(unit: str, delay: object):
+    times = np.datetime64("2024-02-28T12", unit) + np.arange(3) * np.timedelta64(1, "h")
+    window = se.TimeRolling(se.Evaluator(), dt.timedelta(hours=2))
+    se.progressive_evaluate(moments(*times), Always(), window, time="when", delay=delay)
+    assert (window.examples, window.latest) == (2, dt.datetime(2024, 2, 28, 15))
+
+
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), "heavy", None, True])
 def test_a_weight_must_be_a_weight(weight):
     stream = [({"cost": 1.0}, {"a"}), ({"cost": weight}, {"a"})]

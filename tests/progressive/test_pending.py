@@ -285,6 +285,30 @@ def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
     assert pending.evaluator.examples == 1
 
 
+@pytest.mark.parametrize("unit", ["h", "us", "ns"])
+@pytest.mark.parametrize(
+    "max_age", [dt.timedelta(days=1), np.timedelta64(1, "D"), np.timedelta64(24 * 3600 * 10**9, "ns")]
+)
+def test_times_of_numpy_have_any_unit(unit: str, max_age: object):
+    pending, start = se.Pending(se.Evaluator(), max_age=max_age), np.datetime64("2024-02-28T12", unit)
+    pending.predict(1, {"a"}, t=start)
+    pending.predict(2, {"a"}, t=start + np.timedelta64(1, "h"))
+    pending.observe(2, {"a"}, t=start + np.timedelta64(25, "h"))
+    assert (pending.keys(), pending.evaluator.examples) == ([], 1)
+    assert se.Pending.from_bytes(pending.to_bytes()) == pending
+    pending.predict(3, {"a"}, t=np.datetime64("2024-03-01T00:00:00.000000001"))
+    with pytest.raises(
+        se.InputError, match="cannot be saved; give a number, a date or a timedelta of whole microseconds"
+    ):
+        pending.to_bytes()
+
+
+@pytest.mark.parametrize("max_age", [np.timedelta64(1, "M"), np.timedelta64("NaT")])
+def test_an_age_has_a_length(max_age: object):
+    with pytest.raises(se.InputError, match="max_age must be a number or a timedelta, not negative"):
+        se.Pending(se.Evaluator(), max_age=max_age)
+
+
 def test_a_mask_and_a_time_are_heeded_however_many_were_observed():
     single, pending = se.Evaluator(), se.Pending(se.Evaluator())
     for key in range(150):
