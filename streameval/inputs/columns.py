@@ -32,11 +32,6 @@ _COLLECTIONS = {dict, set, frozenset, list, tuple}
 class Reader:
     """Finds the columns and thresholds of labels, as a `Config` says."""
 
-    __slots__ = (
-        "_known", "_notes", "_positions", "_threshold", "_thresholds", "_unnamed", "again", "at_once", "config",
-        "drops_nan", "grows", "has_strings", "integers", "keeps_scores", "labels", "noted", "reads_scores", "samples",
-    )  # fmt: skip
-
     def __init__(
         self, config: Config, labels: LabelIndex, known: LabelIndex | None = None, notes: InputNotes | None = None
     ) -> None:
@@ -243,11 +238,6 @@ class Reader:
 
 class Argument:
     """Which argument is read, and how; a matrix without column names takes those of the data ``frames``."""
-
-    __slots__ = (
-        "compared", "frames", "lists", "many", "name", "null", "pairs", "position", "reader", "role", "rows", "sample",
-        "scored", "turned", "twos", "width",
-    )  # fmt: skip
 
     def __init__(
         self, role: int, reader: Reader, frames: Sequence[list[object]] = (), many: bool = True, null: Null = "error"
