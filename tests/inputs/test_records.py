@@ -238,6 +238,20 @@ def weighted(ev: Any) -> None:
     ev.update({"a"}, {"a"}, weight=2.0)
 
 
+@with_each("count", [plain, weighted, batches({"a"})])
+@with_each("make", HOLDERS.values())
+def test_labels_that_are_refused_beside_columns_without_names_are_refused_again(make: Any, count: Any):
+    holder = make()
+    for _ in range(120):  # so that the fast path counts
+        holder.update(ROW, ROW)
+    before = holder.to_bytes()
+    for _ in range(3):
+        with pytest.raises(se.InputError, match="columns without names were counted before"):
+            count(holder)
+    assert holder.to_bytes() == before
+    holder.update(ROW, ROW)
+
+
 @with_each("fail", FAILING.values())
 @with_each("count", [plain, weighted, batches({"a"})])
 @pytest.mark.parametrize("examples", [50, 100])
