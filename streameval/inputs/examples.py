@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set as AbstractSet, Sized
+from functools import partial
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -26,6 +27,7 @@ from streameval.schema.text import python_value, quoted
 
 _COLLECTIONS = {set, frozenset, list, tuple}
 _STRINGS = (str, bytes, bytearray)
+_MAPPED_BIT = partial(bit_of, mapped=True)
 _VALUES = 2**22  # Python objects in the examples that are read at a time, unless these are few
 
 Cells: TypeAlias = Iterable[tuple[int, Any]]  # possibly repeated, some `IGNORED`; a score that is missing is NaN
@@ -50,7 +52,7 @@ def _of_labels(labels: Any, argument: Argument) -> Cells:
 
 
 def _of_mapping(mapping: Any, argument: Argument) -> Cells:
-    column_of, value_of = argument.reader.column, score_of if argument.scored else bit_of
+    column_of, value_of = argument.reader.column, score_of if argument.scored else _MAPPED_BIT
     if isinstance(mapping, Counter) and not argument.scored and max(mapping.values(), default=0) > 1:
         raise InputError(f"{argument.place} is a Counter that counts a label twice; give set(counter)")
     try:

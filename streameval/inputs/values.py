@@ -98,28 +98,26 @@ def is_missing(example: object) -> bool:
     return is_nothing(example) or (isinstance(example, float) and example != example)
 
 
-def binary(value: object, label: object, argument: Argument, mapped: bool = False) -> bool | None:
-    """Whether one value, of an array or of a mapping, is positive; None where it is masked."""
-    if value is True or value is False:
-        return value
+def bit_of(value: object, label: object, argument: Argument, mapped: bool = False) -> int:
+    """What one value, of a mapping or of an array, adds to the bits of its cell."""
     role, compared = argument.role, argument.compared
-    value = score_value(value)
+    value = value if type(value) is bool else score_value(value)
     if isinstance(value, bool):
-        return value
+        return role if value else 0
     if is_nothing(value) or (isinstance(value, _NUMBERS) and value != value):
         if role == TRUE:
-            return None
+            return MASK
         if compared and argument.reader.drops_nan:
-            return False
+            return 0
     if is_nothing(value):
         raise _nothing(value, label, argument)
     if isinstance(value, _NUMBERS):
         if compared:
             if value - value != 0:
                 raise _not_finite(value, label, argument)
-            return bool(value >= argument.reader.threshold(label))
+            return role if value >= argument.reader.threshold(label) else 0
         if value == 0 or value == 1:
-            return bool(value)
+            return role if value else 0
     expected = "scores are ints or floats, binary predictions booleans" if compared else wording(*_EXPECTED[role])
     raise _wrong(quoted(value), label, f"{expected}{_advice_about(value, argument, mapped)}", argument)
 
@@ -190,12 +188,6 @@ def _is_number(string: str | bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def bit_of(value: object, label: object, argument: Argument) -> int:
-    """What one value adds to the bits of its cell."""
-    outcome = binary(value, label, argument, mapped=True)
-    return MASK if outcome is None else argument.role if outcome else 0
 
 
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
@@ -278,8 +270,9 @@ def binarize(
     """1 where the values of an array are positive, and 1 where masked (None if nowhere)."""
     kind = block.dtype.kind
     if kind == "O":
-        outcomes = np.array(_each(block, argument, places, binary), object).reshape(block.shape)
-        positive, masked = ((outcomes == outcome).astype(np.uint8) for outcome in (True, None))
+        bits = np.array(_each(block, argument, places, bit_of), np.uint8).reshape(block.shape)
+        positive = (bits == argument.role).astype(np.uint8)
+        masked = (bits == MASK).astype(np.uint8) & ~positive
         return positive, masked if masked.any() else None
     if kind == "b":
         bits = np.ascontiguousarray(block).view(np.uint8)

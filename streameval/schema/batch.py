@@ -87,11 +87,7 @@ class Packed(Dense):
         if isinstance(rows, slice):
             true, pred = (side.part(rows) for side in self.sides)
             return Packed(self.columns, (true, pred), self.refusal)
-        return self.plain().take(rows)
-
-    def plain(self) -> Dense:
-        """The same rows as bytes."""
-        return Dense(self.columns, self.true, self.pred, refusal=self.refusal)
+        return Dense(self.columns, self.true, self.pred, refusal=self.refusal).take(rows)
 
 
 @dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
