@@ -202,7 +202,7 @@ def forget_gone(holder: Any, examples: int = 0) -> bool:
         return False
     with guard:
         if is_gone(holder):
-            guard.notes.forget_forms()
+            guard.notes.change(width=None, strings=False, unsure=False)
         holder._renew()
         _note_strings(holder)
         guard.notes.change(unsure=False)

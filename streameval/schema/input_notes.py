@@ -40,10 +40,6 @@ class InputNotes:
         self.due, self.is_read = FIRST, False  # at once: an object that is not reset after all is looked at again
         return [self.cell.prepare_store(Forms()), self.noted.prepare_store((FEW, {}))]
 
-    def forget_forms(self) -> None:
-        """Remember no rows and no labels, of an object that is empty again."""
-        self.change(width=None, strings=False, unsure=False)
-
     @property
     def forms(self) -> Forms:
         forms: Forms = self.cell.value
