@@ -88,23 +88,17 @@ class Rankings(State[Key]):
         return int(wide.max(initial=0)) <= present
 
     def count(self, batch: Batch) -> None:
-        weighted = batch.weights is not None
-        if self.examples and (weighted or self.extra is not None or self.weights.present):
+        factors = batch.weights
+        if self.examples and (factors is not None or self.extra is not None or self.weights.present):
             self.root.commit(self.prepare_merges([(*self._of(batch), 1)]))
             return
         self._reserve()
-        records = self.table.count(*self._read(batch), self.extra is not None or (weighted and batch.examples != 1))
-        weights = None
+        several = factors is not None and batch.examples != 1
+        records = self.table.count(*self._read(batch), self.extra is not None or several)
         extra = ExactSums[Key]() if self.extra is None else sums_of(records, **self._choices)
-        if batch.weights is not None and batch.examples == 1:  # all that it adds weighs the same
-            main: dict[Key, int] = {}
-            for which in range(MAIN):
-                _enter(main, which, *(part.tolist() for part in self.table.entries(which)))
-            units = ExactSums(extra.scale, extra.sums | ExactSums(0, main).at(extra.scale).sums)
-            weights = units.times(*units_of(float(batch.weights[0])))
-        elif batch.weights is not None:
-            weights = sums_of(records, **self._choices, weights=batch.weights)
-        self._store(extra, weights)
+        self._store(extra, sums_of(records, **self._choices, weights=factors) if several else None)
+        if factors is not None and not several:  # all that the one adds weighs the same
+            self.scale_weights(*units_of(float(factors[0])))
 
     def follower(self) -> Any:
         """As in `State`; of labels that are not in order, the kernel leaves ties of true ones to the readers."""
