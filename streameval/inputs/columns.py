@@ -203,14 +203,14 @@ class Reader:
                 raise InputError(f"{other} has {number_of(columns, 'column')}{widths}; give one column per label")
         self._unnamed[name] = width
         if self._positions is None:
-            numbers: list[Label] = list(range(width))
-            if not len(self.labels) and 0 < width == len(self._known) and self._known.labels == numbers:
+            numbers, fresh = list[Label](range(width)), not len(self.labels)
+            if fresh and 0 < width == len(self._known) and self._known.labels == numbers:
                 copied = self._known.copy()  # in a tenth of the time that it takes to register them
                 copied.bound(self.labels.limit, self.labels.check_beyond)
                 self.labels.adopt(copied)
-            elif not len(self.labels):
+            elif fresh:
                 self.labels.register(numbers)  # in a third of the time that it takes label by label
-            usual = self.labels.labels[:width] == numbers  # ten times as fast as looking them up
+            usual = fresh or self.labels.labels[:width] == numbers  # ten times as fast as looking them up
             self._positions = np.arange(width) if usual else np.array(self.columns(range(width)), np.int64)
         return self._positions
 

@@ -17,6 +17,10 @@ cdef extern from "lists.h" nogil:
         int64_t held, limit
 
 
+cdef enum:
+    RELEASE = 65536  # cells, below which letting other threads run costs more than it gives
+
+
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
 
@@ -42,6 +46,15 @@ cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) exce
         if not 0 <= columns[position] < limit:
             raise IndexError(f"column {columns[position]} is out of range")
     return 0
+
+
+cdef inline object place_of(columns, Py_ssize_t limit, ptrdiff_t* width, const int64_t** place):
+    """Point to where the columns of another table, so wide, stand; returns the array that must outlive this."""
+    cdef const int64_t[::1] places = np.ascontiguousarray(columns, np.int64)
+    width[0] = min(width[0], places.shape[0])
+    check_columns(places[: width[0]], limit)
+    place[0] = &places[0] if width[0] else NULL
+    return places.base
 
 
 cdef inline bint is_narrow(lists):

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from streameval.kernel.curves.mentions cimport read_examples, se_examples, se_mentions_of_row
-from streameval.kernel.lists cimport check_columns
+from streameval.kernel.lists cimport RELEASE, check_columns, place_of
 from streameval.kernel.memory cimport check_memory, cleared, widened
 from streameval.kernel.part cimport (
     DONE, FULL, OTHER, REFUSED, commit, part_of, se_follower, se_follower_new, se_part,
@@ -62,10 +62,6 @@ cdef extern from "curves/rows.h" nogil:
     void se_leave_mentions(se_label*, const se_mention*, ptrdiff_t)
     ptrdiff_t se_merge_prepare(const se_merge*)
     int se_merge_labels(const se_merge*)
-
-
-# Below this many cells, letting other threads run costs more than it gives.
-cdef Py_ssize_t RELEASE = 16384
 
 
 # How many threads change tables without the GIL, and how many are about to fork. The child of a fork would have the tables as
@@ -231,7 +227,6 @@ cdef class Bins:
 
     def prepare_merge(self, Bins other, columns, int sign):
         cdef Merge merge = Merge()
-        cdef const int64_t[::1] place
         cdef Py_ssize_t fits
         if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
@@ -241,10 +236,7 @@ cdef class Bins:
         if columns is None:
             self.reserve(other.width)
         else:
-            merge.columns = place = np.ascontiguousarray(columns, np.int64)
-            check_columns(place, self.width)
-            merge.all.width = min(other.width, place.shape[0])
-            merge.all.place = &place[0] if merge.all.width else NULL
+            merge.columns = place_of(columns, self.width, &merge.all.width, &merge.all.place)
         merge.all.labels, merge.all.added, merge.all.known = self.labels, other.labels, self.width
         merge.all.left = self.examples + sign * other.examples
         fits = without_gil(se_merge_prepare, &merge.all, other.examples >= RELEASE // max(merge.all.width, 1))

@@ -15,16 +15,19 @@
 
 /* How many numbers are not below the `next` ones; and whether some are beyond a limit. Apart, as compilers that know what
    `next` is make no vectors of this. */
-SE_APART uint32_t se_count_falls(
-    const int32_t *numbers, const int32_t *next, int32_t count, uint32_t limit, uint32_t *outside) {
-    uint32_t falls = 0, beyond = 0;
-    for (int32_t i = 0; i < count; i++) {
-        beyond |= (uint32_t)numbers[i] >= limit;
-        falls += numbers[i] >= next[i];
+#define SE_COUNT_FALLS(TARGET, NAME)                                                                                  \
+    TARGET SE_APART uint32_t NAME(                                                                                    \
+        const int32_t *numbers, const int32_t *next, int32_t count, uint32_t limit, uint32_t *outside) {              \
+        uint32_t falls = 0, beyond = 0;                                                                               \
+        for (int32_t i = 0; i < count; i++) {                                                                         \
+            beyond |= (uint32_t)numbers[i] >= limit;                                                                  \
+            falls += numbers[i] >= next[i];                                                                           \
+        }                                                                                                             \
+        *outside = beyond;                                                                                            \
+        return falls;                                                                                                 \
     }
-    *outside = beyond;
-    return falls;
-}
+SE_COUNT_FALLS(, se_count_falls)
+SE_COUNT_FALLS(SE_AVX2, se_count_falls_wide)
 
 /* Whether lists of 32-bit numbers can be read (-1 if not), and none holds a place twice (1), as far as can be seen without
    sorting: if places fall only where one list ends and the next begins. */
@@ -37,13 +40,14 @@ static int se_lists_rise(
     if (first < 0 || last < first || last > held) return -1;
     for (ptrdiff_t r = 0; r < rows; r++) {
         const int32_t end = offsets[r + 1];
-        if (end < start || end > last) return -1;
+        if (end < start) return -1;
         falls += start < end && end < last && places[end - 1] >= places[end];
         start = end;
     }
     if (first == last) return 1;
-    const int rise = se_count_falls(places + first, places + first + 1, last - first - 1, least, &outside) == falls;
-    return outside || (uint32_t)places[last - 1] >= least ? -1 : rise;
+    falls -= (se_has_avx2() ? se_count_falls_wide : se_count_falls)(
+        places + first, places + first + 1, last - first - 1, least, &outside);
+    return outside || (uint32_t)places[last - 1] >= least ? -1 : !falls;
 }
 
 /* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
@@ -60,12 +64,13 @@ typedef struct {
 #define SE_TALLIED 2048 /* rows: of fewer, a tally takes longer than it saves */
 
 SE_INLINE int se_count_pairs_of(
-    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
-    se_sums *h) {
+    ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int plain, int wide, int repeats,
+    const se_pairs *pairs, se_sums *h) {
     const se_lists t = *in_true, p = *in_pred;
     uint32_t *const stamps = pairs->in_true, *const predicted = pairs->in_pred;
     uint32_t *trues = pairs->true_;
     uint64_t *preds = pairs->pred, group = 0;
+    static const uint64_t counted[2][2] = {{1, 0}, {(uint64_t)1 << 32 | 1, 0}}; /* looked up sooner than made */
     const uint64_t few = pairs->codes || rows < SE_TALLIED ? 0 : 16;
     uint32_t tally[16 * 16 * 16]; /* of row keys of fewer labels, as to look them up takes a quarter of the time */
     if (few) memset(tally, 0, sizeof tally);
@@ -75,9 +80,9 @@ SE_INLINE int se_count_pairs_of(
         const uint32_t stamp = (uint32_t)r + 1;
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
-        uint64_t nt = (uint64_t)(t_end - t_start), np = (uint64_t)(p_end - p_start), nb = 0;
+        uint64_t nt = (uint64_t)(t_end - t_start), sum = 0; /* as in `pred` */
         if (r % 512 == 0 && !se_sums_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
-        if (pairs->codes) {
+        if (!plain && pairs->codes) {
             group = (uint64_t)pairs->codes[r];
             if (group >= (uint64_t)pairs->groups) return -2;
             trues = pairs->true_ + group * (uint64_t)pairs->width;
@@ -86,7 +91,7 @@ SE_INLINE int se_count_pairs_of(
         for (; t_start < t_end; t_start++) {
             uint64_t column = se_place_at(t.places, wide, t_start);
             if (column >= (uint64_t)t.limit) return -2;
-            if (t.columns) column = (uint64_t)t.columns[column];
+            if (!plain && t.columns) column = (uint64_t)t.columns[column];
             const uint32_t again = repeats && stamps[column] == stamp;
             stamps[column] = stamp;
             trues[column] += 1 - again;
@@ -95,13 +100,13 @@ SE_INLINE int se_count_pairs_of(
         for (; p_start < p_end; p_start++) {
             uint64_t column = se_place_at(p.places, wide, p_start);
             if (column >= (uint64_t)p.limit) return -2;
-            if (p.columns) column = (uint64_t)p.columns[column];
-            const uint64_t again = repeats && predicted[column] == stamp, hit = stamps[column] == stamp && !again;
+            if (!plain && p.columns) column = (uint64_t)p.columns[column];
+            const uint64_t more = counted[stamps[column] == stamp][repeats && predicted[column] == stamp];
             if (repeats) predicted[column] = stamp;
-            preds[column] += (1 - again) | hit << 32;
-            np -= again;
-            nb += hit;
+            preds[column] += more;
+            sum += more;
         }
+        const uint64_t np = (uint32_t)sum, nb = sum >> 32;
         if ((nt | np) < few) tally[nt << 8 | np << 4 | nb]++;
         else se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
     }
@@ -136,8 +141,10 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
 static int se_count_pairs(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
     se_sums *h) {
-    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 1, repeats, pairs, h);
-    return se_count_pairs_of(rows, in_true, in_pred, 0, repeats, pairs, h);
+    const int plain = !wide && !repeats && !pairs->codes && !in_true->columns && !in_pred->columns;
+    if (plain) return se_count_pairs_of(rows, in_true, in_pred, 1, 0, 0, pairs, h);
+    if (wide) return se_count_pairs_of(rows, in_true, in_pred, 0, 1, repeats, pairs, h);
+    return se_count_pairs_of(rows, in_true, in_pred, 0, 0, repeats, pairs, h);
 }
 
 /* Rows of bits, a word each, of lists of up to SE_FEW columns. */

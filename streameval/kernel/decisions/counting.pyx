@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from streameval.kernel.decisions.cells cimport read_rows, se_bit_rows, se_rows, se_scores
-from streameval.kernel.lists cimport borrow, check_columns, is_narrow, se_lists
+from streameval.kernel.lists cimport RELEASE, borrow, check_columns, is_narrow, place_of, se_lists
 from streameval.kernel.memory cimport check_memory, data_of
 from streameval.kernel.part cimport FULL, REFUSED, se_part_new
 from streameval.kernel.scores cimport read_list, room_of, se_mention, se_score_lists
@@ -61,8 +61,6 @@ cdef uint64_t LOW = 4294967295
 cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
 # From so many examples on, lists of few columns are counted as words of bits: fewer take less time label by label.
 cdef Py_ssize_t MANY_LISTS = 2048
-# Below this many cells, letting other threads run costs more than it gives.
-cdef Py_ssize_t RELEASE = 65536
 
 
 def vectors():
@@ -241,20 +239,16 @@ cdef class Counting(Placing):
         for position in range(count):
             if not 0 <= slot[position] < 5 * self.width:
                 raise IndexError(f"slot {slot[position]} is out of range")
-        return self.prepared(None, slot, count, fixed, outer_of(key), inner_of(key), sign, known)
+        return self.prepared(None, slot, count, fixed, word_of(key[0], key[1]), word_of(key[2], key[3]), sign, known)
 
     def prepare_merge(self, Counting other, columns, Py_ssize_t fixed, int sign):
-        cdef Py_ssize_t width = other.width
-        cdef const int64_t[::1] place
-        cdef const int64_t* start = NULL
+        cdef ptrdiff_t width = other.width
+        cdef const int64_t* place = NULL
         if columns is None:
             self.reserve(width)
         else:
-            place = columns
-            width = min(width, place.shape[0])
-            check_columns(place[:width], self.width)
-            start = &place[0] if width else NULL
-        return self.prepared(other.copy(None) if other is self else other, start, width, fixed, 0, 0, sign, False)
+            columns = place_of(columns, self.width, &width, &place)
+        return self.prepared(other.copy(None) if other is self else other, place, width, fixed, 0, 0, sign, False)
 
     def outcomes(self, columns):
         cdef const int64_t[::1] place = columns
@@ -280,7 +274,7 @@ cdef class Counting(Placing):
         return out
 
     def times(self, tuple key):
-        return se_sums_count(&self.counted.rows, outer_of(key), inner_of(key))
+        return se_sums_count(&self.counted.rows, word_of(key[0], key[1]), word_of(key[2], key[3]))
 
     def held(self):
         return self.counted.rows.used
@@ -306,12 +300,8 @@ cdef class Counting(Placing):
         return result
 
 
-cdef uint64_t outer_of(tuple key) except *:
-    return <uint64_t>key[0] | <uint64_t>key[1] << 32
-
-
-cdef uint64_t inner_of(tuple key) except *:
-    return <uint64_t>key[2] | <uint64_t>key[3] << 32
+cdef uint64_t word_of(low, high) except *:
+    return <uint64_t>low | <uint64_t>high << 32
 
 # -- prepared parts -----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from streameval.kernel.lists cimport check_columns
+from streameval.kernel.lists cimport RELEASE, place_of
 from streameval.kernel.memory cimport check_memory, cleared, data_of, widened
 from streameval.kernel.part cimport FULL, OTHER, REFUSED, se_follower, se_follower_new, se_part, se_part_new
 from streameval.kernel.scores cimport SE_RANKED, read_lists, read_rows, se_score_lists, se_score_rows, se_start
@@ -37,8 +37,6 @@ cdef extern from "rankings/ranking.h" nogil:
 set_seed()
 
 cdef int LEVEL = sr_level()
-# Below this many cells, letting other threads run costs more than it gives.
-cdef Py_ssize_t RELEASE = 65536
 
 
 def vector_level(int level=-1):
@@ -68,7 +66,7 @@ cdef struct Change:
     PyObject* other  # NULL for examples, which were read; the two may be the same
     PyObject* columns
     const int64_t* place  # of `columns`; NULL if columns are the same
-    Py_ssize_t width
+    ptrdiff_t width
     int by
     size_t promised[3]
     sr_sink read
@@ -201,7 +199,6 @@ cdef class RankCounts:
 
     def prepare_merge(self, RankCounts other, columns, int sign):
         cdef Change* change = <Change*>cleared(1, sizeof(Change))
-        cdef const int64_t[::1] place
         cdef Py_ssize_t column
         cdef int at
         change.counts, change.other, change.by, change.width = <PyObject*>self, <PyObject*>other, sign, other.width
@@ -210,11 +207,9 @@ cdef class RankCounts:
         if columns is None:
             self.reserve(other.width)
         else:
-            columns = place = np.ascontiguousarray(columns, np.int64)
-            check_columns(place, self.width)
+            columns = place_of(columns, self.width, &change.width, &change.place)
             Py_INCREF(columns)
-            change.columns, change.width = <PyObject*>columns, min(other.width, place.shape[0])
-            change.place = &place[0] if change.width else NULL
+            change.columns = <PyObject*>columns
         if sign > 0 and other.examples > COUNT_MAX - self.examples:
             return FULL
         if sign < 0 and other.examples > self.examples:
