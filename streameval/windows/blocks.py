@@ -164,16 +164,19 @@ class Blocks(Window[A]):
         return self._state.blocks.values()
 
     def _counting(self, time: Moment | None) -> Core:
-        if self._fades:  # only its labels matter
-            state: WindowState[A] = self._cell.value
-            index = state.newest or 0
-        else:
-            state, index, _ = self._where(time)
+        state = self._state
+        index = max(state.blocks, default=0)  # whose labels alone matter where weights fade, or a block begins
+        if not self._fades and (place := self._where(time)[1]) in state.blocks:
+            index = place
         return core_of(self._block(state, index))
 
     def _block(self, state: WindowState[A], index: int) -> A:
-        """A block, or a new one."""
-        return state.blocks[index] if index in state.blocks else self._owned()
+        """A block, or a new one, for which the labels of the newest one left need not be registered anew."""
+        if index in state.blocks:
+            return state.blocks[index]
+        newest = max(state.blocks, default=index)
+        states = core_of(state.blocks[newest] if index - self._history <= newest < index else self._template).states
+        return self._owned(None if states.mostly_unused() else states.empty_like(states.labels.copy()))
 
     def _prepare_plain(
         self, y_true: object, y_pred: object, weight: Weight, mask: object, time: Moment | None = None

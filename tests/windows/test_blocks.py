@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import streameval as se
+from streameval.evaluation.core import Core, core_of
 from streameval.kernel.backend import BACKEND
 from streameval.kernel.types import DONE
 from streameval.states.state_set import StateSet
@@ -470,3 +471,38 @@ def test_blocks_that_were_rebuilt_without_labels_that_left_take_the_fast_path_ag
     window._renew()
     assert window._count_fast({"a"}, {"a"}, 1.0, None, how.get("t")) == DONE
     assert window.examples == 21
+
+
+@pytest.mark.skipif(BACKEND == "numpy", reason="it has no fast path")
+@pytest.mark.parametrize("mode", ["size", "period"])
+def test_only_the_example_that_opens_a_window_is_left_to_the_reader(mode: str, monkeypatch: pytest.MonkeyPatch):
+    window: Any = se.Tumbling(se.F1(), size=10) if mode == "size" else se.Tumbling(se.F1(), period=10)
+    read, opened = Core.read, list[object]()
+    monkeypatch.setattr(Core, "read", lambda core, *example: opened.append(example) or read(core, *example))
+    for number in range(300):
+        if number == 200:
+            opened.clear()
+        how = {"t": number} if window.timed else {}
+        window.update({f"label-{number % 7}"}, {f"label-{number % 5}"}, **how)
+    assert len(opened) == 10
+
+
+@pytest.mark.parametrize("mode", ["size", "period"])
+def test_blocks_do_not_take_over_labels_without_end(mode: str):
+    window: Any = se.Tumbling(se.F1(), size=10) if mode == "size" else se.Tumbling(se.F1(), period=10)
+    for number in range(500):
+        how = {"t": number} if window.timed else {}
+        window.update({f"id-{number}"}, {f"id-{number + 1}"}, **how)
+    assert len(core_of(window._current()).labels) < 50
+
+
+def test_an_empty_window_counts_rows_after_strings_as_a_new_one_does():
+    window, anew = (se.Tumbling(se.F1(), size=2, history=0) for _ in range(2))
+    for _ in range(30):
+        window.update({"a"}, {"b"})
+        window.update({"b"}, {"b"})
+    window.update(np.array([1, 0, 1]), np.array([1, 1, 0]))
+    anew.update(np.array([1, 0, 1]), np.array([1, 1, 0]))
+    assert window.snapshot() == anew.snapshot()
+    with pytest.raises(se.InputError, match="columns without names"):
+        window.update({"a"}, {"b"})
