@@ -111,3 +111,11 @@ def test_a_copy_goes_on_with_what_it_describes_only():
     assert [each.input_summary["y_pred"]["ignored"] for each in (ev, twin)] == [["x"], ["x", "y"]]
     ev.input_summary["y_true"]["examples"].clear()
     assert ev.input_summary["y_true"]["examples"] == [{"labels": ["a"]}]
+
+
+def test_nothing_is_described_after_a_reset():
+    ev = se.Evaluator()
+    ev.update({"a"}, {"a"})
+    assert ev.input_summary
+    ev.reset()
+    assert not ev.input_summary

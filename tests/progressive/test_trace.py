@@ -21,6 +21,7 @@ from matplotlib import pyplot
 
 import streameval as se
 from streameval.evaluation.core import Core, core_of
+from streameval.inputs import batching
 from tests.support.naming import case_name
 from tests.support.report_cases import binned_trace
 
@@ -481,6 +482,15 @@ def test_update_many_writes_the_rows_that_updates_one_by_one_write(every: int, s
     assert many.to_bytes() == one_by_one.to_bytes()
     assert len(many) == 12 // every
     assert se.Trace.from_bytes(many.to_bytes()) == many.copy() == many
+
+
+def test_update_many_of_examples_that_are_read_in_pieces_writes_the_same_rows(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(batching, "_EXAMPLES", 255)
+    examples = [({number % 3}, {number % 5}) for number in range(700)]
+    many, one_by_one = (
+        fed(se.Trace(se.Evaluator(["f1_micro"]), every=200), examples, sizes) for sizes in ([700], [0] * 700)
+    )
+    assert many.to_bytes() == one_by_one.to_bytes()
 
 
 def test_update_many_of_arrays_weights_and_masks_counts_as_the_evaluators_do():

@@ -49,6 +49,7 @@ def pending() -> se.Pending:
         ),
         (lambda: se.TimeRolling(se.F1(), 3.0).update_many([["a"]], [["a"]]), "each example; write times=..."),
         (lambda: sliced().update({"a"}, {"a"}, {"region": "us"}), "2 arguments without a name (y_true, y_pred), not 3"),
+        (lambda: se.F1().revert({"a"}, {"a"}, 2.0), "revert takes 2 arguments without a name (y_true, y_pred), not 3"),
         (lambda: sliced().update({"a"}, {"a"}, region="us"), "give the values of slices as where={'region': ...}"),
         (lambda: sliced().update_many([["a"]], [["a"]], by=["us"]), "no argument by=; write where={'region': ...}"),
         (lambda: sliced().revert({"a"}, {"a"}, where={"region": 1}, sample_weight=2), "sample_weight=; write weight="),

@@ -484,12 +484,14 @@ def matrices() -> dict[str, tuple[Callable[[], se.Evaluator], object, object, ob
     true, scores = rng.integers(0, 2, (300, 4)), rng.integers(-2, 9, (300, 4)) / 8
     lists = [[label for label, bit in zip("abcd", row, strict=True) if bit] for row in true]
     mask = rng.integers(0, 2, (300, 4)) & rng.integers(0, 2, (300, 4))
+    sets = [set(np.flatnonzero(row).tolist()) for row in true]
     mappings = [dict(zip("abcd", row, strict=True)) for row in scores.tolist()]
     names = list("abcd")
     return {
         "matrices": (lambda: se.Evaluator(METRICS, labels=names), true, (scores > 0.5), mask),
         "scores": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5), true, scores, None),
         "everything": (lambda: se.Evaluator(METRICS, labels=names, threshold=0.5, keep=KEEP), true, scores, mask),
+        "sets and rows": (lambda: se.Evaluator(METRICS), sets, (scores > 0.5), None),
         "mappings": (lambda: se.Evaluator(METRICS, threshold=0.5, keep=KEEP), lists, mappings, None),
         "arrow": (lambda: se.Evaluator(METRICS), pa.array(lists), pa.array(lists[::-1]), None),
     }

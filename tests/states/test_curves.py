@@ -462,6 +462,12 @@ def test_the_weight_of_an_example_without_labels_counts():
     assert ev.get() == {"roc_auc_macro": 2 / 3}
 
 
+def test_labels_that_never_had_a_score_have_a_value():
+    ev = se.Evaluator([], keep=["curves"], threshold=0.5)
+    ev.update({"a": True, "b": False}, {"a": 0.5})
+    assert ev.get("average_precision_per_label") == {"a": 1.0, "b": 0.0}
+
+
 def test_a_weight_of_another_score_is_refused_where_sums_would_take_another_word():
     ev = se.RocAuc()
     ev.update({"a"}, {"a": 0.5}, weight=2**62)

@@ -272,8 +272,9 @@ def test_windows_of_different_build_do_not_merge():
         se.Tumbling(ev, period=6), se.Tumbling(ev, period=5, history=2),
         se.Tumbling(ev, size=5), se.Fading(ev, 5.0), se.Tumbling(se.Evaluator([], labels=["a"]), period=5),
     ):  # fmt: skip
-        with pytest.raises(se.MergeError, match="cannot merge"):
-            base.merge(other)
+        for verb in ("merge", "unmerge"):
+            with pytest.raises(se.MergeError, match=f"cannot {verb}"):
+                getattr(base, verb)(other)
     with pytest.raises(se.MergeError, match=r"half_life differs \(5.0 and 5\)"):
         se.Fading(ev, 5.0).merge(se.Fading(ev, 5))
     zoned, naive = (se.Tumbling(ev, period=timedelta(1)) for _ in range(2))
@@ -281,6 +282,8 @@ def test_windows_of_different_build_do_not_merge():
     naive.update({"a"}, {"a"}, t=DAY)
     with pytest.raises(se.MergeError, match="time zone"):
         zoned.merge(naive)
+    with pytest.raises(se.RevertError, match="the other window has times that this one does not have"):
+        zoned.unmerge(naive)
     t = DAY + timedelta(hours=1)
     for call in (
         lambda: zoned.update({"a"}, {"a"}, t=t), lambda: zoned.advance(t),
