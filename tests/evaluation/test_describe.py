@@ -113,6 +113,11 @@ def test_a_copy_goes_on_with_what_it_describes_only():
     assert ev.input_summary["y_true"]["examples"] == [{"labels": ["a"]}]
 
 
+def test_predictions_are_described_as_the_metrics_read_them():
+    described = se.describe([{"a"}], [{"a": 0.5}], "roc_auc_macro")
+    assert described["y_pred"]["examples"] == [{"scores": [{"label": "a", "score": 0.5}]}]
+
+
 def test_nothing_is_described_after_a_reset():
     ev = se.Evaluator()
     ev.update({"a"}, {"a"})

@@ -221,6 +221,10 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "always wrong": ({}, draw(lambda n: ({"ab"[n % 25 > 20]}, {"ab"[n % 25 <= 20]}))),
     "some unknown, none false": ({}, repeat(({"a": 1, "b": None}, {"a", "b"}), ({"b"}, {"b"}))),
     "some unknown": ({}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 1, "b": 1}))),
+    "unknown, and false after the first 20": ({}, draw(lambda n: ({"a": int(n < 20), "b": None}, {"a": 1, "b": 1}))),
+    "lists of one 0 or 1 that are said to be labels": ({"rows": "labels"}, repeat(([1], [0]), ([0], [0]))),
+    "lists of all labels that are said to be labels": (
+        {"rows": "labels"}, draw(lambda n: ([*KEYS], {"a": True, "b": n % 3 > 0}))),
     "some ignored": (
         {"labels": IDS, "unknown": "ignore"}, draw(lambda _: (true := some(IDS), guess(true, [*IDS, 77])))),
     "rows that are negative at first": (

@@ -783,9 +783,14 @@ def test_a_string_in_place_of_the_list_of_metrics_is_refused():
         se.Evaluator("f1_macro")
 
 
-@pytest.mark.parametrize("metrics", [5, None, se.F1, {"f1": "f1_micro"}])
-def test_what_is_no_list_of_metrics_is_refused(metrics: object):
-    with pytest.raises(se.MetricError, match="metrics must be a list"):
+@pytest.mark.parametrize(("metrics", "message"), [
+    (5, r"metrics must be a list of names, specs or metric objects, not 5$"), (None, "metrics must be a list"),
+    ({"f1": "f1_micro"}, "metrics must be a list"), (int, r"metrics must be a list .*, not <class 'int'>$"),
+    (se.F1, r"metrics must be a list .*; write \[F1\(\)\]$"), ([se.F1], r"a metric must be .*; write F1\(\)$"),
+    ([int], r"a metric must be a name, a spec or a metric object, not <class 'int'>$"), ([5], r"a metric .*, not 5$"),
+], ids=str)  # fmt: skip
+def test_what_is_no_list_of_metrics_is_refused(metrics: object, message: str):
+    with pytest.raises(se.MetricError, match=message):
         se.Evaluator(metrics)
 
 
