@@ -139,7 +139,7 @@ def combines(method: CallT) -> CallT:
         forget_gone(self)
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
-            counts = bool(guards) and merges and not are_alike(mine, theirs) and not is_gone(other)
+            counts = merges and not are_alike(mine, theirs) and not is_gone(other)
             if counts and theirs is not None:
                 _note_strings(other)
                 if mine is not None:

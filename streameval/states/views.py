@@ -140,7 +140,7 @@ class Tables(View[Decisions]):
     def pooled(self) -> Counts:
         """The outcomes of all labels together."""
         cells = self._cells
-        fits = cells.dtype != object and self.examples * self.size < 2**62
+        fits = self.examples * self.size < 2**62
         _, fn, fp, tp, masked = cells.sum(axis=1).tolist() if fits else map(sum, cells.tolist())
         return Counts(*(np.array([part], object) for part in (tp, fp, fn, self.weight * self.size - masked)))
 

@@ -373,6 +373,10 @@ def test_metrics_and_what_is_retained_must_belong_together():
     single[7] = 2
     with pytest.raises(se.FormatError):
         se.Metric.from_bytes(sealed(single))
+    saved = decode(se.F1().to_bytes(), "F1")
+    for kind in (se.Evaluator, se.F1, se.Metric):
+        with pytest.raises(se.FormatError):
+            kind.from_bytes(b"".join(encode(dataclasses.replace(saved, metrics=("f1_macro", "f1_micro")))))
 
 
 @pytest.mark.parametrize("image", IMAGES)

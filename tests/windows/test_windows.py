@@ -25,6 +25,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import streameval as se
+from streameval.inputs import batching
 from streameval.inputs.batching import read_one
 from streameval.inputs.columns import Reader
 from streameval.kernel.commit.numpy import Root
@@ -140,7 +141,11 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
 @pytest.mark.parametrize(
     ("size", "metric", "weighted"), crossed([5, 1100, 1200], ["f1_macro", "roc_auc_macro"], [False, True])
 )
-def test_batches_read_in_several_pieces_slide_as_the_last_examples_do(size: int, metric: str, weighted: bool):
+def test_batches_read_in_several_pieces_slide_as_the_last_examples_do(
+    size: int, metric: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("_EXAMPLES", "_SCORED_EXAMPLES"):
+        monkeypatch.setattr(batching, name, 400)
     rng, count = np.random.default_rng(size), 1150
     true, scores = rng.integers(0, 3, (2 * count, 1)).tolist(), rng.random((2 * count, 3))
     pred = [dict(enumerate(row)) for row in (scores > 0.5 if metric == "f1_macro" else scores).tolist()]
@@ -151,6 +156,7 @@ def test_batches_read_in_several_pieces_slide_as_the_last_examples_do(size: int,
     for row in range(2 * count - size, 2 * count):
         last.update(true[row], pred[row], weight=float(weights[row]) if weighted else 1.0)
     assert pieces.to_bytes() == last.to_bytes()
+    assert pieces.snapshot().to_bytes() == last.snapshot().to_bytes()
 
 
 @pytest.mark.parametrize(

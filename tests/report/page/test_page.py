@@ -262,6 +262,21 @@ def test_beyond_max_labels_the_rarest_are_left_out():
     assert any("the 20 most frequent of 250" in text for _, text in page.all("caption"))
 
 
+def test_what_is_passed_takes_the_place_of_what_the_object_holds():
+    losses, sliced = se.Trace(se.HammingLoss(), every=1), se.Sliced(se.F1(), by="region")
+    both = se.Trace({"model": se.F1(), "last": se.Rolling(se.F1(), size=2)}, every=1)
+    for _ in range(3):
+        losses.update({"a"}, {"a"})
+        both.update({"a"}, {"a"})
+        sliced.update({"a"}, {"a"}, where={"region": "west"})
+    assert "west" in sliced.to_html()
+    assert "west" not in (page := sliced.to_html(slices={"my slice": se.F1()}))
+    assert "my slice" in page
+    assert "hamming_loss" not in both.to_html()
+    assert "hamming_loss" in both.to_html(trace=losses)
+    assert "my window" in both.to_html(windows={"my window": se.F1()})
+
+
 def test_a_value_of_0_over_0_is_marked_and_one_that_is_0_is_not():
     ev = fed(se.Evaluator(labels=["never", "missed"]), [(["missed"], [])])
     page = Page(ev.to_html())
