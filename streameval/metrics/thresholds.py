@@ -270,7 +270,7 @@ def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Seque
     thresholds
         One number, one per column, or a mapping from labels (to numbers, or to what `best_thresholds` returned).
     labels
-        The labels of the columns, in their order; needed with a mapping.
+        The labels of the columns, in their order; needed with a mapping, unless ``scores`` is a data frame.
 
     Examples
     --------
@@ -279,6 +279,7 @@ def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Seque
     """
     numbers = _scores(scores)
     columns = [*getattr(scores, "columns", ())]
+    labels = (columns or None) if labels is None else labels
     if labels is not None and columns != [*labels] and {*columns} == {*labels}:
         raise InputError(f"columns are in another order than labels={quoted([*labels])}; give scores[labels]")
     return reached(numbers, _bounds(thresholds, labels, numbers.shape[1])).astype(np.uint8)

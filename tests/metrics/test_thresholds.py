@@ -320,6 +320,13 @@ def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: 
 SWAPPED = pd.DataFrame({"b": [0.2], "a": [0.8]})
 
 
+def test_thresholds_by_label_are_applied_to_the_columns_of_a_frame_by_name():
+    assert apply_thresholds(SWAPPED, {"a": 0.5, "b": 0.3}).tolist() == [[0, 1]]
+    assert apply_thresholds(SWAPPED, [0.3, 0.5]).tolist() == [[0, 1]]  # in the order of the columns
+    with pytest.raises(InputError, match="no value for label 'b'"):
+        apply_thresholds(SWAPPED, {"a": 0.5})
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
