@@ -115,7 +115,9 @@ def _suspicions(counted: _Counted) -> _Warnings:
 def _of_masks(counted: _Counted) -> _Warnings:
     tn, _, fp, _, masked = cells = counted.cells
     every = f"every truth in {wording(*SIDES['y_true'])} is unknown"
-    are_ones = counted.true.low == counted.true.high == 1 and not (tn | fp).any() and masked.any()
+    true = counted.true
+    values = true.booleans | ({true.low, true.high} if true.numbers else set())
+    are_ones = values == {1} and not (tn | fp).any() and masked.any()
     if not cells[:4].any() and masked.any() and (masked >= counted.examples)[: counted.declared].all():
         yield "truth", f"{every}; {option('mask')} marks unknown truths: is it inverted?"
     elif are_ones and cells.sum() == tn.size * counted.examples:

@@ -39,6 +39,7 @@ class Sample:
         self.ignored: dict[Key, Any] = {}
         self.examples = self.numbers = 0
         self.low, self.high = math.inf, -math.inf  # the least and the greatest number
+        self.booleans: set[bool] = set()  # which are no numbers
         self.lengths: set[int] = set()  # of lists of labels, -1 of mappings, 0 of anything else
         self.repeats = self.mixed = 0  # lists in which a label is repeated; those of strings and integers
         self.binary = self.permuted = True  # whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ...
@@ -46,6 +47,7 @@ class Sample:
 
     def add(self, labels: Iterable[Any], values: Iterable[Any] = (), *, length: int = 0) -> None:
         plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+        self.booleans.update(value for value in plain if type(value) is bool)
         numbers = [value for value in plain if type(value) in (int, float) and abs(value) <= sys.float_info.max]
         self.add_rows(labels, np.array([numbers], np.float64), length=length)
 
@@ -102,6 +104,7 @@ class Sample:
         result.lengths, result.repeats = self.lengths | other.lengths, self.repeats + other.repeats
         result.mixed = self.mixed + other.mixed
         result.low, result.high = min(self.low, other.low), max(self.high, other.high)
+        result.booleans = self.booleans | other.booleans
         result.labels, result.ignored = self.labels | other.labels, self.ignored | other.ignored
         result.first, result.width = (self.first + other.first)[:_FIRST], max(self.width, other.width)
         for name in ("binary", "permuted", "distinct"):

@@ -155,6 +155,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "scores ignored": (
         {**RANKS, "labels": ["a"], "unknown": "ignore"}, repeat(({"a"}, {"b": 0.3})), 20, "label of y_pred is"),
     "no false truth": ({}, draw(lambda n: ({"a": 1, "b": n % 2 or None}, {"b": n % 3 > 1})), 20, "unknown or true, so"),
+    "no false boolean": (
+        {}, draw(lambda n: ({"a": True, "b": n % 2 > 0 or None}, {"b": n % 3 > 1})), 20, "unknown or true, so"),
     "no false truth of rows": (
         AREA, draw(lambda n: (np.array([1, np.nan])[[n % 2, n % 3 > 0]], bits()[:2] / 2)), 20, "cell means false"),
     "predictions count from 1": ({}, draw(lambda _: (bits(), [int(DRAW.integers(1, 5))])), 40, "subtract 1 from lab"),
