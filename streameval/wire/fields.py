@@ -162,7 +162,9 @@ def _pieces_of_blocks(make: Callable[[], Iterable[Sequence[Numbers]]], count: in
     columns, blocks = [Blocks() for _ in range(count)], iter(make())
     few = list(islice(blocks, 2))
     again = again if len(few) > 1 else -1
-    for block in chain(few, blocks):
+    while few:  # which leaves none of them in memory once it is packed
+        blocks = chain([few.pop()], blocks)
+    for block in blocks:
         for place, (column, numbers) in enumerate(zip(columns, block, strict=True)):
             column.add(numbers, keep=place != again)
     yield varint(columns[0].size)
