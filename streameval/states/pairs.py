@@ -198,7 +198,7 @@ class Pairs(State[Key]):
         weight, sums = (0, None) if scale is None else (self.weight(scale), self._weights_at(scale))
         place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
         place[columns] = np.arange(len(columns))
-        pairs: Any = partial(_pairs_in_order, self.table, place, sums, scale or 0)
+        pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
         sets = partial(_SetsInOrder, self._extra.sums, place, sums, scale or 0)
         of_kinds = {kind: partial(pairs, kind) for kind in _KINDS}
         return PairContent(*self._head(columns, scale), self.parts, weight, of_kinds, sets)
@@ -224,27 +224,35 @@ class Pairs(State[Key]):
             self.root.commit(self.extra.prepare(ExactSums(0, extra)))
 
 
-def _pairs_in_order(
-    table: Any, place: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int
-) -> Iterator[PairBlock]:
-    """The pairs of a kind, block by block."""
-    ends, spots = table.by_row(place, kind)
-    for start, stop in pairwise(_bounds_of(ends, BLOCK)):
-        own = spots[start - stop :].copy()
-        spots.resize(len(spots) - len(own), refcheck=False)  # so that they go while what is made of them grows
-        keys, times = table.at(own, place)
-        order = np.lexsort(keys.T[::-1])
-        yield keys[order], times[order], _weights_of(table, own[order], sums, scale)
+class _PairsInOrder:
+    """The pairs of a kind, block by block, any number of times: each block is put in order once."""
 
+    def __init__(self, table: Any, place: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int) -> None:
+        self._table, self._kind, self._place, self._sums, self._scale = table, kind, place, sums, scale
+        self._spots: Any = None
+        self._bounds, self._ordered = list[int](), False
 
-def _weights_of(table: Any, spots: Any, sums: ExactSums[Key] | None, scale: int) -> Iterator[int]:
-    if sums is not None:
-        keys, _ = table.at(spots, None)
-        yield from sums.each(map(tuple, keys.tolist()), scale)
+    def __iter__(self) -> Iterator[PairBlock]:
+        if self._spots is None:
+            ends, self._spots = self._table.by_row(self._place, self._kind)
+            self._bounds = _bounds_of(ends, BLOCK)
+        for start, stop in pairwise(self._bounds):
+            spots = self._spots[start:stop]
+            keys, times = self._table.at(spots, self._place)
+            if not self._ordered:
+                order = np.lexsort(keys.T[::-1])
+                keys, times, spots[:] = keys[order], times[order], spots[order]
+            yield keys, times, self._weights(spots)
+        self._ordered = True
+
+    def _weights(self, spots: Any) -> Iterator[int]:
+        if self._sums is not None:
+            keys, _ = self._table.at(spots, None)
+            yield from self._sums.each(map(tuple, keys.tolist()), self._scale)
 
 
 class _SetsInOrder:
-    """The label sets, block by block, any number of times: what takes long is done once."""
+    """The label sets likewise."""
 
     def __init__(self, times: dict[Key, int], place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
         self._times, self._place, self._sums, self._scale = times, place.tolist(), sums, scale

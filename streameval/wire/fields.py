@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -129,9 +129,9 @@ class Sink(list["bytes | Iterator[bytes]"]):
         else:
             self += (pieces_of_column(column, least) for column in table.T)
 
-    def blocks(self, make: Callable[[], Iterable[Sequence[Numbers]]], count: int, again: int = -1) -> None:
-        """How many rows, then each column of blocks, which are made anew, if many, for the one at ``again``."""
-        self.append(_pieces_of_blocks(make, count, again))
+    def blocks(self, make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int] = ()) -> None:
+        """How many rows, then each column; blocks are made anew for each that is not stored."""
+        self.append(_pieces_of_blocks(make, count, stored))
 
     def integer(self, value: int) -> None:
         self.append(_bytes_of_integer(value))
@@ -158,18 +158,19 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _pieces_of_blocks(make: Callable[[], Iterable[Sequence[Numbers]]], count: int, again: int) -> Iterator[bytes]:
-    columns, blocks = [Blocks() for _ in range(count)], iter(make())
-    few = list(islice(blocks, 2))
-    again = again if len(few) > 1 else -1
-    while few:  # which leaves none of them in memory once it is packed
-        blocks = chain([few.pop()], blocks)
+def _pieces_of_blocks(
+    make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int]
+) -> Iterator[bytes]:
+    few = list(islice(make(), 2))
+    blocks, stored = (make(), stored) if len(few) > 1 else (few, range(count))
+    del few
+    columns = [Blocks() for _ in range(count)]
     for block in blocks:
         for place, (column, numbers) in enumerate(zip(columns, block, strict=True)):
-            column.add(numbers, keep=place != again)
+            column.add(numbers, keep=place in stored)
     yield varint(columns[0].size)
     for place, column in enumerate(columns):
-        yield from column.pieces((block[place] for block in make()) if place == again else ())
+        yield from column.pieces(() if place in stored else (block[place] for block in make()))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

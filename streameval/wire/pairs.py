@@ -45,7 +45,7 @@ def put_pairs(sink: Sink, content: PairContent) -> None:
     for kind in kinds:
         sink.blocks(partial(_columns_of, content.pairs[kind](), kind), 3 + _FRACTIONS.get(kind, 0))
     if "labelsets" in content.parts:
-        sink.blocks(partial(_columns_of_sets, content.sets()), 3, again=1)
+        sink.blocks(partial(_columns_of_sets, content.sets()), 3, stored=(0, 2))
     blocks = chain(chain.from_iterable(content.pairs[kind]() for kind in kinds), content.sets())
     sink.weights(content.scale, chain.from_iterable(weights for *_, weights in blocks))
 

@@ -124,6 +124,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "label sets, 400,000": lambda: pairs(400_000, 300, "labelsets"),
     "label sets weighted, 150,000": lambda: pairs(150_000, 300, "labelsets", weighted=True),
     "pairs": lambda: pairs(40_000, 1_000, "cooccurrence", 8),
+    "confusions": lambda: pairs(20_000, 3_000, "confusions", 14),
     "pairs weighted": lambda: pairs(10_000, 1_000, "cooccurrence", 8, weighted=True),
     "rankings": lambda: counted(["lrap", "coverage_error"], 20_000, 40),
     "rankings, many": lambda: counted(["lrap", "coverage_error"], 20_000, 400),

@@ -194,7 +194,7 @@ cdef class Pairs:
         return ends, self._spots(place, kind, ends)
 
     cdef object _spots(self, place, int64_t kind, ends):
-        """Where pairs of a kind (below 0: all) stand in the table, the last row first, and the ends of rows from the end on."""
+        """Where pairs of a kind (below 0: all) stand in the table, by rows, and the ends of the rows among them."""
         cdef int64_t[::1] end = ends
         cdef sp_places to
         cdef uint32_t[::1] spot
@@ -210,7 +210,7 @@ cdef class Pairs:
                 row = 0 if kind < 0 else <int32_t>(moved(&to, outer, inner) >> 32) + 1  # 0 is that of no label
                 if kind < 0 or inner >> 60 == <uint64_t>kind:
                     if put:
-                        spot[spot.shape[0] - 1 - end[row]] = <uint32_t>(at - 1)
+                        spot[end[row]] = <uint32_t>(at - 1)
                     end[row] += 1
             if not put:
                 spots, at = np.empty(np.sum(ends), np.uint32), 0

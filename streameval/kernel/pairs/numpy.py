@@ -73,7 +73,7 @@ class Pairs(SumTable[Pair]):
         return self.at(self._spots(), None)
 
     def by_row(self, place: IntArray, kind: int) -> tuple[IntArray, Any]:
-        """Where the pairs of a kind are for `at`, the last row first, and how many there are up to each row.
+        """Where the pairs of a kind are, row after row for `at`, and where each row ends, that of no label first.
 
         Columns stand at these places, of which the last is that of no label.
         """
@@ -81,7 +81,7 @@ class Pairs(SumTable[Pair]):
         spots = self._spots()
         spots = spots[[pair[0] == kind for pair in spots]]
         rows = np.array([placed(pair, places)[1] - NONE for pair in spots], np.int64)
-        return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(-rows, kind="stable")]
+        return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(rows, kind="stable")]
 
     def at(self, spots: Any, place: IntArray | None) -> tuple[IntArray, IntArray]:
         """The pairs of spots, whose columns stand at these places (None: their own), and how many examples had each."""
