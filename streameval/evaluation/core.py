@@ -279,6 +279,12 @@ def core_of(counts: Any) -> Core:
     return counts._core  # type: ignore[no-any-return]  # of one of these
 
 
+def note_strings(guard: commit.Guard, loaded: Iterable[Any]) -> None:
+    """Note whether labels of what was loaded are strings: the part that reads the next example may have none."""
+    if any(str in map(type, core_of(part).labels.labels) for part in loaded):
+        notes_of(guard).change(strings=True)
+
+
 def config_of(state: Any) -> Config:
     """How an evaluator or a metric reads examples, or that which windows and slices are built from."""
     return core_of(getattr(state, "_template", state)).config

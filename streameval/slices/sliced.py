@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast, overload
 import numpy as np
 
 from streameval.errors import CounterOverflowError, InputError, MergeError, RevertError, public
-from streameval.evaluation.core import Reading, core_of
+from streameval.evaluation.core import Reading, core_of, note_strings
 from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
 from streameval.evaluation.guarding import changes, combines, copied, forget_gone, make, prepare_forget, reads
@@ -496,6 +496,7 @@ class Sliced(Mergeable, Generic[A]):
         result._cell = commit.Root().cell(slices)
         whole = first.total(empty) if further else None
         require(first.examples() <= COUNT_MAX, all(group.total(empty) == whole for group in further))
+        note_strings(result._guard, result._counters())
         return result
 
     @reads

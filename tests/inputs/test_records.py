@@ -344,6 +344,19 @@ def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
         merged.update({"a"}, {"a"})
 
 
+@pytest.mark.parametrize("read", READS)
+@with_each("make", HOLDERS.values())
+def test_a_row_is_refused_where_strings_are_in_any_part_of_what_was_loaded(make: Any, read: Any):
+    holder = make()
+    for example in ({"a"}, {0}):
+        holder.update(example, example)
+    loaded = type(holder).from_bytes(holder.to_bytes())
+    for one in (holder, loaded, loaded.copy()):
+        with pytest.raises(se.InputError, match="but the labels are strings"):
+            read(ROW)(one)
+    assert loaded == holder
+
+
 def test_sets_mix_strings_and_integers_and_declared_labels_have_their_width():
     with silent():
         ev = se.Evaluator()
