@@ -366,9 +366,9 @@ def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
 
 def _checked_age(max_age: Any) -> Any:
     with suppress(TypeError, ValueError, ArithmeticError):
-        max_age = instant(max_age)
-        if max_age >= max_age - max_age and not isinstance(max_age, bool):
-            return max_age
+        age = instant(max_age)
+        if age >= age - age and not isinstance(age, bool):
+            return age
     raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
 
 

@@ -171,7 +171,7 @@ class Blocks(Window[A]):
         return core_of(self._block(state, index))
 
     def _block(self, state: WindowState[A], index: int) -> A:
-        """A block, or a new one, for which the labels of the newest one left need not be registered anew."""
+        """A block; a new one has the labels of the newest one in reach, unless most of these are unused."""
         if index in state.blocks:
             return state.blocks[index]
         newest = max(state.blocks, default=index)
