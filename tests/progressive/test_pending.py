@@ -303,7 +303,7 @@ def test_times_of_numpy_have_any_unit(unit: str, max_age: object):
         pending.to_bytes()
 
 
-@pytest.mark.parametrize("max_age", [np.timedelta64(1, "M"), np.timedelta64("NaT"), np.timedelta64(-1, "h")])
+@pytest.mark.parametrize("max_age", [np.timedelta64(1, "M"), np.timedelta64("NaT", "h"), np.timedelta64(-1, "h")])
 def test_an_age_has_a_length(max_age: object):
     with pytest.raises(se.InputError, match=r"must be a number or a timedelta, not negative, not .*timedelta64"):
         se.Pending(se.Evaluator(), max_age=max_age)
