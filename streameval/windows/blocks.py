@@ -165,7 +165,7 @@ class Blocks(Window[A]):
 
     def _counting(self, time: Moment | None) -> Core:
         state = self._state
-        index = max(state.blocks, default=0)  # whose labels alone matter where weights fade, or a block begins
+        index = max(state.blocks, default=0)  # only its labels matter where weights fade, or a block begins
         if not self._fades and (place := self._where(time)[1]) in state.blocks:
             index = place
         return core_of(self._block(state, index))
