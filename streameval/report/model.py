@@ -9,6 +9,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from streameval.errors import MetricError
 from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import MetricInfo, build_spec, catalogue, entry_of, evaluate, parse_spec
@@ -69,7 +71,7 @@ class MetricValue:
             return "undefined"
         if (bounds := self.bounds.get(None)) is None:
             return ""
-        if bounds.exact or math.isinf(bounds.high) or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":
+        if bounds.exact or f"{bounds.low:.{digits}f}" == f"{bounds.high:.{digits}f}":
             return ""
         return "between {} and {} (guaranteed)".format(*outwards(bounds.low, bounds.high, digits))
 
@@ -328,7 +330,7 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
 def outwards(low: float, high: float, digits: int = 5) -> tuple[str, str]:
     """Bounds with so many decimals, rounded outwards."""
     scale = 10.0**digits
-    return f"{math.floor(low * scale) / scale:.{digits}f}", f"{math.ceil(high * scale) / scale:.{digits}f}"
+    return f"{np.floor(low * scale) / scale:.{digits}f}", f"{np.ceil(high * scale) / scale:.{digits}f}"
 
 
 def count_text(value: float) -> str:

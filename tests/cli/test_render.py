@@ -18,6 +18,7 @@ import streameval as se
 from streameval.cli.render import drawn
 from streameval.report.model import Column, Table
 from streameval.slices.values import rank_of, typed
+from tests.support.each import with_each
 
 LABELS = [
     7,
@@ -171,6 +172,18 @@ def scored(*scores: dict[str, float], metrics=("roc_auc_micro", "roc_auc_per_lab
     for each in scores:
         ev.update({"a"}, each)
     return ev
+
+
+@with_each("how", ["table", "markdown", "csv"])
+def test_bounds_that_are_infinite_are_written_of_a_value_and_of_a_change(run, how):
+    ev = se.Evaluator(["log_loss_micro(eps=0)"])
+    ev.update_many([["a"], ["a"]], [{"a": 5e-324}, {"a": 1e-320}])
+    ev.save("state")
+    low = ev.bounds("log_loss_micro(eps=0)").low
+    wanted = [[str(low) if how == "csv" else f"{low - 5e-6:.5f}", "inf"], ["-inf", "inf"]]
+    for command, ends in zip((["show", "state"], ["compare", "state", "state"]), wanted, strict=True):
+        (line,) = (line for line in run(*command, "-f", how).out.splitlines() if "log_loss" in line)
+        assert re.sub("[|,]| to ", " ", line).split()[-2:] == ends
 
 
 def test_bounds_of_a_change_hold_the_changes_that_both_bounds_allow_and_hardly_more(run):

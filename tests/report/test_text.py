@@ -54,6 +54,14 @@ def test_bounds_are_written_where_they_can_be_seen():
     assert "between" not in lines[-1]
 
 
+def test_a_bound_that_is_infinite_is_written():
+    ev = se.Evaluator(["log_loss_micro(eps=0)"])
+    ev.update_many([["a"], ["a"]], [{"a": 5e-324}, {"a": 1e-320}])
+    loss = ev.bounds("log_loss_micro(eps=0)")
+    assert loss.low < loss.value < loss.high == float("inf")
+    assert ev.report().endswith(f"between {loss.low - 0.00005:.4f} and inf (guaranteed)")
+
+
 def test_labels_stay_on_their_line_and_are_no_html():
     ev = hostile(["f1_micro"])
     assert len(ev.report().splitlines()) == len(HOSTILE) + 11
