@@ -20,7 +20,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.views import Views
 from streameval.schema.input_notes import FEW, FIRST, InputNotes, notes_of
 from streameval.schema.labels import Label, key_of, keys_of
-from streameval.schema.text import common_prefix, printable, quoted
+from streameval.schema.text import common_prefix, composed, printable, quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
@@ -209,8 +209,10 @@ def _of_alike(counted: _Counted) -> _Warnings:
         if only and counted.examples >= FIRST:  # of many, at least one of them is
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
             mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
-        if counted.config.labels is None and not (mine and theirs) and len({type(names[place]) for place in group}) > 1:
-            mine, theirs = group, group[::-1]  # as of CSV and JSON together
+        kinds = {type(names[place]) for place in group}
+        looks = {composed(printable(names[place])) for place in group}
+        if counted.config.labels is None and not (mine and theirs) and (len(kinds) > 1 or len(looks) < len(group)):
+            mine, theirs = group, group[::-1]  # as of CSV and JSON together, or of names of files and typed ones
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
@@ -396,10 +398,7 @@ def _of_curves(counted: _Counted) -> _Warnings:
 
 def _folded(label: Label) -> str:
     name = label if isinstance(label, str) else printable(label)
-    if not name.isascii():
-        from unicodedata import normalize  # only where it is needed, as importing the package should be quick
-
-        name = normalize("NFKC", name.translate(_INVISIBLE))
+    name = composed(name.translate(_INVISIBLE), "NFKC")
     folded = name.strip().casefold().replace("_", " ").replace("-", " ")
     folded = folded.strip(_MARKS) or folded
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

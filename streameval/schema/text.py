@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -79,6 +79,15 @@ def printable(label: object) -> str:
     return "".join(mark if mark.isprintable() or at in joins else ascii(mark)[1:-1] for at, mark in enumerate(string))
 
 
+def composed(string: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+    """A string in a form of Unicode in which a letter and its accent are one character."""
+    if string.isascii():
+        return string
+    from unicodedata import normalize  # only for such strings, so that importing the package stays quick
+
+    return normalize(form, string)
+
+
 def quoted(value: object, limit: int = 60) -> str:
     """A short ``repr`` for messages: never fails, never floods a log."""
     try:
@@ -86,6 +95,8 @@ def quoted(value: object, limit: int = 60) -> str:
     except Exception:  # a foreign __repr__ may raise anything; the message matters more
         string = f"<{type(value).__name__}>"
     string = " ".join(string.split()) if "\n" in string else string
+    if len(composed(string)) < len(string):  # which would look like another string
+        string = string.encode("ascii", "backslashreplace").decode()
     return string if len(string) <= limit else string[: limit - 3] + "..."
 
 
@@ -97,7 +108,7 @@ def suggestion(word: object, known: Iterable[str], most: int = 1, cutoff: float 
 
     words = {each.casefold(): each for each in known}
     near = [*map(words.__getitem__, difflib.get_close_matches(word.casefold(), words, most, cutoff))]
-    return f"; did you mean {either(map(repr, near))}?" if near else ""
+    return f"; did you mean {either(quoted(each, 300) for each in near)}?" if near else ""
 
 
 def either(words: Iterable[str], last: str = "or") -> str:

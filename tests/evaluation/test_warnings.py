@@ -90,6 +90,8 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "case of some": ({}, repeat(({"Cat"}, {"cat"}), ({"cat"}, {"cat"})), 101, "case or Unicode form, one only in y_"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
+    "Unicode form on both sides": (
+        {}, repeat(({"\u00e9"}, {"e\u0301"}), ({"e\u0301"}, {"\u00e9"})), 20, r"'e\u0301' and 'é' differ in case"),
     "invisible": ({}, repeat(({"cat"}, {"\ufeffcat\u200b"}), ({"a"}, {"a"})), 20, r"'\ufeffcat\u200b' differ in"),
     "final .0": ({}, repeat(({"3.0", "a"}, {"3", "a"})), 20, "labels '3.0' and '3' differ in a final .0"),
     "space": ({}, repeat(({"cat "}, {"cat "}), ({"cat"}, {"dog"})), 20, "differ in surrounding space"),

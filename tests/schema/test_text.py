@@ -200,3 +200,4 @@ def test_a_repr_of_several_lines_stands_on_one():
 
     assert quoted(Pipeline()) == "Pipeline ( Scaler ( mean 0 ) )"
     assert quoted("a  b\n") == r"'a  b\n'"
+    assert [quoted("caf\u00e9"), quoted(["e\u0301"])] == ["'caf\u00e9'", r"['e\u0301']"]  # which look alike
