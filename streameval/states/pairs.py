@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, compress, pairwise
+from itertools import chain, compress, islice, pairwise
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -29,7 +30,7 @@ PairBlock: TypeAlias = tuple[IntArray, IntArray, Iterable[int]]
 """Pairs of labels, which are positions in ``labels``, or -1 for none: kind, row, column, numerator, denominator, shape
 (pairs, 5); how many examples had each; and their weights if there are any."""
 
-SetBlock: TypeAlias = tuple[list[tuple[int, ...]], list[int], Iterable[int]]
+SetBlock: TypeAlias = tuple[Sequence[tuple[int, ...]], list[int], Iterable[int]]
 """Label sets likewise, each increasing."""
 
 _KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
@@ -235,7 +236,7 @@ class _PairsInOrder:
     def __iter__(self) -> Iterator[PairBlock]:
         if self._spots is None:
             ends, self._spots = self._table.by_row(self._place, self._kind)
-            self._bounds = _bounds_of(ends, BLOCK)
+            self._bounds = _bounds_of(ends)
         for start, stop in pairwise(self._bounds):
             spots = self._spots[start:stop]
             keys, times = self._table.at(spots, self._place)
@@ -256,48 +257,44 @@ class _SetsInOrder:
 
     def __init__(self, times: dict[Key, int], place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
         self._times, self._place, self._sums, self._scale = times, place.tolist(), sums, scale
-        self._sizes = [0] * (len(place) + 1)  # how many sets have each row
-        self._rows: Any = None
+        self._parts: Any = None  # of each set: 0 if nothing has it; those of lower parts come first
 
     def __iter__(self) -> Iterator[SetBlock]:
-        times, place = self._times, self._place
         for some in self._groups():
-            pairs = sorted((tuple(sorted([place[column] for column in key[1:]])), key) for key in some)
-            keys = [key for _, key in pairs]
+            sets, keys = zip(*sorted((self._rows(key), key) for key in some), strict=True)
             weights = () if self._sums is None else self._sums.each(keys, self._scale)
-            yield [true for true, _ in pairs], list(map(times.__getitem__, keys)), weights
+            yield sets, list(map(self._times.__getitem__, keys)), weights
 
     def _groups(self) -> Iterator[list[Key]]:
-        """The sets by their rows, each group in any order; those of few sets at once."""
-        if len(self._times) <= BLOCK:
-            few = [key for key, number in self._times.items() if number]
-            yield from [few] if few else ()
+        """The sets part by part, each in any order; the bounds of the parts are drawn from the sets themselves."""
+        times = self._times
+        if len(times) <= BLOCK:
+            if few := [key for key, number in times.items() if number]:
+                yield few
             return
-        if self._rows is None:
-            self._rows = np.fromiter(self._walked(), np.min_scalar_type(len(self._sizes)), len(self._times))
-        ends = np.cumsum(self._sizes[1:])
-        for start, stop in pairwise(_bounds_of(ends, int(ends[-1]) // 16)):  # each is a walk through all sets
-            low, high = np.searchsorted(ends, (start, stop - 1), "right") + 1
-            chosen = (low <= self._rows) & (self._rows <= high)
-            rows, keys = self._rows[chosen], np.fromiter(compress(self._times, chosen.tobytes()), object, stop - start)
-            order = np.argsort(rows, kind="stable")
-            for first, last in pairwise(_bounds_of(ends[low - 1 : high] - start, BLOCK)):
-                yield keys[order[first:last]].tolist()
+        if self._parts is None:
+            count = min(254, len(times) // BLOCK)
+            drawn = islice(times, None, None, -(-len(times) // (8 * count + 8)))
+            bounds = sorted(map(self._rows, drawn))[8::8]
+            parts = (number and bisect(bounds, self._rows(key)) + 1 for key, number in times.items())
+            self._parts = np.fromiter(parts, np.uint8, len(times))
+        for low in range(1, int(self._parts.max()) + 1, 16):  # each is a walk through all sets
+            chosen = self._parts - np.uint8(low) < 16
+            keys, parts = np.fromiter(compress(times, chosen.data), object), self._parts[chosen]
+            del chosen
+            for part in range(low, low + 16):
+                if some := keys[parts == part].tolist():
+                    yield some
 
-    def _walked(self) -> Iterator[int]:
-        """The row of each set: 0 if nothing has it, 1 if it has no label, else its first label and 2."""
-        sizes, place = self._sizes, self._place
-        for key, times in self._times.items():
-            row = times and min([place[column] for column in key[1:]], default=-1) + 2
-            sizes[row] += 1
-            yield row
+    def _rows(self, key: Key) -> tuple[int, ...]:
+        return tuple(sorted([self._place[column] for column in key[1:]]))
 
 
-def _bounds_of(ends: IntArray, size: int) -> list[int]:
-    """Where blocks of whole rows begin and end: each as many rows as there are in ``size``, but at least one."""
-    bounds, size = [0], max(BLOCK, size)
+def _bounds_of(ends: IntArray) -> list[int]:
+    """Where blocks of whole rows begin and end: each as many rows as there are in `BLOCK` pairs, but at least one."""
+    bounds = [0]
     while bounds[-1] < ends[-1]:
-        within, after = np.searchsorted(ends, [bounds[-1] + size, bounds[-1]], "right").tolist()
+        within, after = np.searchsorted(ends, [bounds[-1] + BLOCK, bounds[-1]], "right").tolist()
         bounds.append(int(ends[max(within - 1, after)]))
     return bounds
 

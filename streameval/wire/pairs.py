@@ -184,13 +184,13 @@ def _check_sets(
     blocks: Iterable[SetBlock], cells: tuple[IntArray, Integers | None], whole: tuple[int, int], form: WeightForm
 ) -> None:
     """Refuse label sets that are not distinct and in order, or that do not occur as often as their labels do."""
-    width, before = len(cells[0]), list[tuple[int, ...]]()
+    width, before = len(cells[0]), tuple[tuple[int, ...], ...]()
     by_label, totals = [[0] * width, [0] * width], [0, 0]
     for sets, times, weights in blocks:
         require(all(one < other for one, other in pairwise([*before, *sets])), all(times))
         require(all(a < b for true in sets for a, b in pairwise(true)))
         require(all(true[0] >= 0 and true[-1] < width for true in sets if true))
-        before = sets[-1:]
+        before = tuple(sets[-1:])
         if cells[1] is not None:
             form.add(weights, times)
         for of_label, part, which in zip(by_label, (times, weights), range(2), strict=True):

@@ -121,7 +121,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "decisions weighted, 20,000 labels": lambda: decisions(20_000, 20_000, True),
     "decisions weighted, 150,000 labels": lambda: decisions(150_000, 150_000, True),
     "label sets, 5,000": lambda: pairs(5_000, 300, "labelsets"),
-    "label sets, 400,000": lambda: pairs(400_000, 300, "labelsets"),
+    "label sets, 800,000": lambda: pairs(800_000, 300, "labelsets"),
     "label sets weighted, 150,000": lambda: pairs(150_000, 300, "labelsets", weighted=True),
     "pairs": lambda: pairs(40_000, 1_000, "cooccurrence", 8),
     "confusions": lambda: pairs(20_000, 3_000, "confusions", 14),
