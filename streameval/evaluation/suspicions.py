@@ -134,7 +134,7 @@ def _of_strings(counted: _Counted) -> _Warnings:
 
 def _of_characters(counted: _Counted) -> _Warnings:
     names = counted.comparable
-    if len(names) < 2 or any(len(printable(name)) != 1 for name in names):
+    if any(len(printable(name)) != 1 for name in names):
         return
     mark = next((mark for mark in "[,;| " if mark in names), "")
     if mark and sum(str(name).isalnum() for name in names) > 1:
@@ -370,7 +370,7 @@ def _of_scores(counted: _Counted) -> _Warnings:
     if not (counted.config.scored and pred.numbers):
         return
     ids = [label for label in counted.true.labels.values() if isinstance(label, int)]
-    are_ids = counted.config.labels is None and pred.distinct and 1 < pred.width <= min(pred.high, max(ids, default=0))
+    are_ids = counted.config.labels is None and pred.distinct and 0 < pred.width <= min(pred.high, max(ids, default=0))
     if pred.permuted or are_ids:
         rows = "has different integers, as ids of labels" if are_ids else "is a permutation of 0, 1, 2 ..."
         advice = wording("for scores give these, for a ranking streameval.TopK(rows)", "give scores")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from scipy import sparse
 
 import streameval as se
+from streameval.evaluation import suspicions
 from streameval.schema import labels
 from streameval.schema.input_notes import notes_of
 from streameval.states import state_set
@@ -87,6 +88,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "labels with scores": ({}, repeat((["a"], ["a:0.76"]), (["b"], ["b: 3e-05", "c:1.00"])), 20, "for scores give thr"),
     "type": ({}, repeat(({1, "a"}, {"1", "a"})), 20, "labels 1 and '1' differ in type"),
     "type on both sides": ({}, repeat(({1}, {1}), ({"1"}, {"1"})), 20, "labels 1 and '1' differ in type; use the same"),
+    "type of one side": ({}, repeat(({"a"}, {1}), ({"1"}, {1})), 20, "labels '1' and 1 differ in type, one only in y_"),
     "case": ({}, repeat(({"Cat"}, {"cat"}), ({"a"}, {"a"})), 20, "'Cat' and 'cat' differ in case"),
     "case of some": ({}, repeat(({"Cat"}, {"cat"}), ({"cat"}, {"cat"})), 101, "case or Unicode form, one only in y_"),
     "Unicode form": ({}, repeat(({"caf\u00e9"}, {"cafe\u0301"}), ({"a"}, {"a"})), 20, "differ in case or Unicode form"),
@@ -140,10 +142,15 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "argsort": ({"metrics": ["mrr"]}, draw(lambda _: (np.array([1, 0, 1]), DRAW.permutation(3))), 20, "permutation"),
     "argsort of the first": (
         {"metrics": ["mrr"]}, draw(lambda n: ([n % 40], np.argsort(-DRAW.random(40))[:3])), 20, "integers, as ids of"),
+    "argsort of all but one": (RANKS, draw(lambda n: ([n % 4], np.argsort(-DRAW.random(4))[:3])), 20, "as ids of lab"),
+    "argmax": (RANKS, draw(lambda n: ([n % 4], np.argsort(-DRAW.random(4))[:1])), 20, "integers, as ids of labels"),
     "close scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
     "joined": ({}, repeat((["a", "b"], ["a, b"]), (["b", "c"], ["b and c"])), 20, "y_pred, such as 'a, b', are sev"),
     "joined truths": ({}, repeat((["a#b"], ["a", "b"]), (["b\u3001c"], ["c", "b"])), 20, "y_true, such as 'a#b', are"),
+    "joined predictions of sets": ({}, repeat((["a"], {"a,b", "c"}), (["b"], {"b,c", "a"})), 20, "in y_pred, such as"),
+    "joined labels in lists, some empty": (
+        {}, repeat((["a,b"], {"a", "b,c"}), ([], {"a,b"}), (["b,c"], {"b", "c"})), 20, "y_true, such as 'a,b', are"),
     "labels and scores": ({}, repeat((["a"], ["a", "0.76"]), (["b"], ["b", ".5"])), 20, "such as '.5', are decimals;"),
     "full stop": ({}, repeat((["cat", "dog"], ["cat", "dog."])), 20, "'dog' and 'dog.' differ in a full stop or quot"),
     "full stop of some": ({}, repeat(({"a", "b"}, {"a", "b."}), ({"b"}, {"b"})), 101, "'b.' differ in a full stop or"),
@@ -175,13 +182,16 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "few ids": ({}, draw(lambda _: (true := sorted(some(IDS[:3])), sorted(guess({*true}, IDS[:3]))))),
     "names": ({}, draw(lambda _: (true := some(NAMES), guess(true, NAMES)))),
     "punctuation": ({}, draw(lambda _: (true := some(list("O,.?!:")), guess(true, list("O,.?!:"))))),
+    "marks": ({}, repeat(({".", "a"}, {'"', "a"}))),
     "joined labels of both sides": ({}, draw(lambda _: (true := some(JOINED), guess(true, JOINED)))),
     "names with and": ({}, draw(lambda _: ([*some(ANDS, 1)], [*some(ANDS, 1)]))),
     "few joined labels": ({}, draw(lambda n: (true := some([*"abc"]), true | {*["a, b", "b, c"][n % 25 :][:1]}))),
     "levels": ({}, draw(lambda _: (true := some(["0.5", "1.5", "2.0"]), guess(true, ["0.0", "0.5", "1.0", "1.5"])))),
     "doses": ({}, draw(lambda _: ([f"dose: 0.{DRAW.integers(4)}"], [f"dose: 0.{DRAW.integers(4)}"]))),
     "rates": ({}, draw(lambda _: ([f"1e-{DRAW.integers(2, 6)}"], [f"1e-{DRAW.integers(2, 6)}"]))),
+    "one decimal": ({}, repeat((["a"], ["a", "0.5"]))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
+    "noise is -1, and all others have two labels": ({}, repeat(([-1], [-1]), ([3, 7], [3, 7]))),
     "repeated labels": ({}, draw(lambda n: (["a", "b", "b"][n % 2 :], ["a", *"ab"[: n % 3]]))),
     "negative ids": ({}, draw(lambda _: (true := some([-1, *range(-9, 9)]), guess(true, [*range(-9, 9)])))),
     "yes or no": ({}, draw(lambda _: ([DRAW.choice(["no", "yes"])], [DRAW.choice(["no", "yes"])]))),
@@ -189,15 +199,33 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "mixed types": ({}, draw(lambda _: (true := some(MIXED), guess(true, MIXED)))),
     "all true": ({}, draw(lambda n: ({"a": True, "b": True}, {"a": n % 2, "b": 1}))),
     "all predicted": ({}, draw(lambda n: (np.array([n % 2, 1 - n % 2]), np.ones(2)))),
+    "all predicted at first": ({}, draw(lambda n: ({"ab"[n % 2]}, {*"ab"[n % 2 * (n > 30) :]}))),
+    "a label is never true, another never predicted": (
+        {}, draw(lambda _: (bits() * [0, 1, 1, 1], bits() * [1, 1, 1, 0]))),
+    "all predicted, and truths do not vary": ({}, repeat(({"a"}, {"a", "b"}))),
+    "nothing predicted of labels": ({"labels": IDS, "unknown": "ignore"}, draw(lambda _: (some(IDS), []))),
     "one label": ({}, draw(lambda n: (["a"], ["a"][n % 2 :]))),
     "letters": ({}, draw(lambda _: (true := some([*"abcdef"], 4), guess(true, [*"abcdef"])))),
     "few letters": ({}, draw(lambda _: (true := some([*"acegik"], 1), guess(true, [*"acegik"])))),
+    "four letters": ({}, draw(lambda n: ({*"acxz"} - {*"acxz"[n % 4]}, {*"acxz"[n % 3 :]}))),
     "names with commas": ({}, draw(lambda n: ([["Men", "Shoes, Men", "Hats, Men"][n % 3]], ["Men"][n % 2 :]))),
     "names of joined labels": ({}, draw(lambda n: ({"a,b", *"ab"[n % 2]}, {"b,a", *"ab"[n % 3 :]}))),
     "signs": ({}, draw(lambda n: ([("C-", "D"), ("D",)][n % 2], ["C" if n % 3 else "D"]))),
     "mixed lists": ({}, draw(lambda _: (true := [*some(MIXED)], [*guess({*true}, MIXED)]))),
     "mixed mappings": ({}, repeat(({0: 1, 1: 0, "a": 1}, {0: 1, 1: 0, "a": 0}), ({"a": 1}, {"a": 1}))),
     "mixed sets": ({}, repeat(({0, 1}, {0, 1}), ({"a"}, {"a"}))),
+    "mappings of ids, and strings": ({}, repeat(({7: 1, 8: 0}, {7: 1, 8: 0}), ({"a"}, {"a"}))),
+    "mappings of some ids, and strings": ({}, repeat(({0: 1, 1: 0}, {0: 1, 1: 0}), ({0: 1}, {0: 1}), ({"a"}, {"a"}))),
+    "two cases": ({}, repeat(({"Cat", "cat"}, {"a"}), ({"a"}, {"a"}))),
+    "always the other case": ({}, repeat(({"Cat"}, {"cat"}), ({"cat"}, {"Cat"}))),
+    "one case is unknown at times": ({}, draw(lambda n: ({"Cat": n % 2 or None, "cat": 1, "a": 0}, {"Cat", "cat"}))),
+    "two types that are declared": ({"labels": [1, "1"]}, repeat(({1}, {1}), ({"1"}, {"1"}))),
+    "yes and no that are declared": ({"labels": ["no", "yes"]}, repeat((["no", "yes"], ["no"]), (["yes"], ["yes"]))),
+    "missing values that are declared": ({"labels": ["nan", "", "a"]}, repeat(({"nan", ""}, {"a"}), ({"a"}, {"a"}))),
+    "a comma and words": ({}, repeat(({",", "cat"}, {",", "dog"}), ({"dog"}, {"cat"}))),
+    "no label": ({}, repeat((set(), set()))),
+    "one label is never known": ({"labels": ["a", "b"]}, repeat(({"a": None}, set()))),
+    "a space": ({}, repeat(({" cat"}, {" cat"}))),
     "silent at first": ({}, draw(lambda n: (true := some(NAMES), guess(true, NAMES) if n >= 200 else set()))),
     "silent scores": ({"threshold": 0.5}, draw(lambda n: (true := some(IDS), scored(true, IDS, 0, n >= 200)))),
     "silent River": ({}, draw(silent_river)),
@@ -209,6 +237,8 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "low at first": (
         {"threshold": 0.5}, draw(lambda n: ({"ab"[n % 2]}, {"a": 0.1 + (n >= 20) / 2, "b": 0.4 + (n >= 20) / 2}))),
     "best scores only": ({"threshold": 0.5}, draw(best_only)),
+    "only what is unknown is predicted": (
+        {"threshold": 0.5}, draw(lambda n: ({"a": None, "b": n % 2}, {"a": 0.9, "b": DRAW.random() / 3}))),
     "cosines": ({"threshold": 0.3}, draw(row(-1, 1))),
     "logits under 0": ({"threshold": 0.0}, draw(row(-9, 9))),
     "tuned thresholds": (
@@ -221,6 +251,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "classes of -1 and 1": (RANKS, draw(lambda n: ([n % 3 // 2 * 2 - 1], {1: DRAW.random(), -1: DRAW.random()}))),
     "one label is always true": (AREA, draw(lambda _: ({"spam"}, {"spam": DRAW.random(), "ham": DRAW.random()}))),
     "scores of some labels": (AREA, draw(lambda _: (true := some(IDS), scored(true, IDS[:3], 0, 1)))),
+    "scores of the first columns": (RANKS, draw(lambda _: (some(IDS), 40 * DRAW.random(3)))),
     "sparse rows": ({"labels": IDS}, draw(sparse_rows)),
     "always wrong": ({}, draw(lambda n: ({"ab"[n % 25 > 20]}, {"ab"[n % 25 <= 20]}))),
     "some unknown, none false": ({}, repeat(({"a": 1, "b": None}, {"a", "b"}), ({"b"}, {"b"}))),
@@ -268,6 +299,23 @@ def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
     assert warning.filename == __file__
     assert ev.warnings == (str(warning.message),) == ev.copy().warnings
     assert se.Evaluator.from_bytes(ev.to_bytes()).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("reads", "due"),
+    [([], [100, 200, 400]), (range(500), [20, 100, 200, 400]), ([30, 60, 150], [30, 100, 200, 400])],
+)
+@pytest.mark.parametrize("options", [{}, {"weight": 2.0}])
+def test_what_is_counted_is_looked_at_when_due_and_at_no_other_time(
+    options: Any, reads: Sequence[int], due: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    ev, looked = evaluator(), list[int]()
+    monkeypatch.setattr(suspicions, "_suspicions", lambda counted: (looked.append(counted.examples), ())[1])
+    for number in range(1, 500):
+        ev.update({"a"}, {"a"}, **options)
+        if number in reads:
+            ev.get()
+    assert looked == due
 
 
 @with_each("make", [list, pd.Series, pa.array, pl.Series, iter, lambda lists: pd.DataFrame({"b": [1] * len(lists)})])
@@ -343,6 +391,21 @@ def test_honest_streams_are_not_warned_of(name: str):
         ev.get()
     assert ev.examples >= 10_000
     assert ev.warnings == other.warnings == ()
+
+
+@with_each("name", [
+    "ids beside labels", "labels with counts", "padded with 0", "classes predicted", "scores that are integers",
+    "keys of predictions of five labels", "decisions as scores", "decisions as lists of scores",
+])  # fmt: skip
+def test_a_few_examples_after_loading_do_not_say_how_rows_are_written(name: str):
+    options, stream, size, message = SUSPECTED[name]
+    ev, examples = evaluator(**options), [*stream(2 * size)]
+    ev.update_many(*batch(examples[:size]))
+    for few in (1, size):
+        loaded = se.Evaluator.from_bytes(ev.to_bytes())
+        loaded.update_many(*batch(examples[size : size + few]))
+        with pytest.warns(se.DataWarning, match=message) if few == size else nullcontext():
+            loaded.get()
 
 
 def suspected(update: Callable[[Any, Any], None], examples: int = 20) -> None:
