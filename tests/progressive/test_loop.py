@@ -442,15 +442,17 @@ class Reusing:
         return self.says
 
     def learn_one(self, x, y):
+        assert [x["place"]] == x["words"]
         x.clear()
 
 
 @pytest.mark.parametrize("delay", [None, 2, 100])
 def test_models_and_streams_may_reuse_their_dictionaries(delay):
     def stream() -> Iterator[Pair]:
-        x, y = {}, {}
+        x, y, words = {}, {}, []
         for place in range(12):
-            x["place"] = place
+            words[:] = [place]
+            x.update(place=place, words=words)
             y["a"] = place % 2 == 0
             yield x, y
 
@@ -706,10 +708,12 @@ def test_a_missing_field_is_named_with_the_place_of_the_example():
     stream = [*moments(1, 2), ({"whence": 3}, {"a"})]
     for name in ("time", "weight"):
         how = {name: "when"} | ({"weight_for": "metric"} if name == "weight" else {})
-        ev = refused(rf"^dataset\[2\] has no field 'when', which {name}= names.*whence", Always(), stream, **how)
+        fields = rf"^dataset\[2\] has no field 'when', which {name}= names; its fields are \['whence'\]$"
+        ev = refused(fields, Always(), stream, **how)
         assert ev.examples == 2
     ev = refused(r"^dataset\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
     assert ev.examples == 1  # the truth of the first was due, that of the second was not
+    refused(r"^dataset\[0\] has no field 'when', which time= names; it is 7$", Always(), [(7, {"a"})], time="when")
 
 
 @pytest.mark.parametrize(("times", "match"), [
@@ -771,10 +775,11 @@ def test_a_weight_that_the_model_passes_on_to_where_it_is_not_known_is_explained
         se.progressive_evaluate(stream, multioutput.ClassifierChain(logistic(), order=ORDER[:]), se.F1(), weight="cost")
     assert 'weight_for="metric"' in "".join(caught.value.__notes__)
     chain = multioutput.ClassifierChain(logistic(), order=ORDER[:])
-    chain.learn_one = lambda _x, y: 3 + y
-    with pytest.raises(TypeError) as caught:
-        se.progressive_evaluate(stream, chain, se.F1())
-    assert not hasattr(caught.value, "__notes__")
+    for learn, how in ((lambda _x, y: 3 + y, {}), (lambda _x, y, w=1: 3 + y + w, {"weight_for": "metric"})):
+        chain.learn_one = learn
+        with pytest.raises(TypeError) as caught:
+            se.progressive_evaluate(stream, chain, se.F1(), weight="cost" if how else None, **how)
+        assert not hasattr(caught.value, "__notes__")
 
 
 @pytest.mark.parametrize("delay", [None, 3])
