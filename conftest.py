@@ -73,6 +73,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(10_000)  # with 700, all that is not frozen is gone through every second
         gc.enable()
 
 

@@ -38,7 +38,7 @@ def names(ax: object, axis: str) -> list[str]:
 
 
 def drawn(ax: object) -> object:
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     return ax
 
 

@@ -72,7 +72,7 @@ def _mixed(cells: Sequence[Cell]) -> set[Bin]:
     return {bin_ for (bin_, _), several in scores.items() if len(several) > 1}
 
 
-def _ordered(cells: Sequence[Cell], order: Callable[[int, bool], int]) -> list[tuple]:
+def _ordered(cells: Sequence[Cell], order: Callable[[int, bool], int]) -> tuple[tuple, ...]:
     """The cells with a pair as score: the bin, or where the bin is mixed, a place in it."""
     mixed, result = _mixed(cells), []
     for at, (score, true, weight) in enumerate(cells):
@@ -80,17 +80,23 @@ def _ordered(cells: Sequence[Cell], order: Callable[[int, bool], int]) -> list[t
         whole = bin_of(score).least_score if inside else score
         result.append((float(whole), order(at, bool(true)) if inside else 0, true, weight))
     places = {key: rank for rank, key in enumerate(sorted({cell[:2] for cell in result}))}
-    return [(float(places[base, place]), true, weight) for base, place, true, weight in result]
+    return tuple((float(places[base, place]), true, weight) for base, place, true, weight in result)
 
 
-def _by_order(define: Callable[..., Any], cells: Sequence[Cell], **parameters: Any) -> End | None:
+@cache
+def _orders(cells: tuple[Cell, ...]) -> list[tuple[tuple, ...]]:
     """Mixed bins with all positives in front, as ties, and with all negatives in front of each positive by itself."""
     orders: tuple[Callable[[int, bool], int], ...] = (
         lambda at, true: -at - 1 if true else 0,
         lambda _, __: 0,
         lambda _, true: int(true),
     )
-    ends = [define(_ordered(cells, order), **parameters) for order in orders]
+    return [_ordered(cells, order) for order in orders]
+
+
+def _by_order(define: Callable[..., Any], cells: Sequence[Cell], **parameters: Any) -> End | None:
+    """In the order that is best for the metric, as ties, and in the worst."""
+    ends = [define(order, **parameters) for order in _orders(tuple(cells))]
     if ends[0] is None:
         return None
     return End(min(ends[0], ends[2]), ends[1], max(ends[0], ends[2]), ends[0] == ends[2])

@@ -64,6 +64,13 @@ def outcomes(cells: Iterable[Cell], bound: float) -> tuple[Fraction, Fraction, F
     return Fraction(sums[0]), Fraction(sums[1]), Fraction(sums[2]), Fraction(sums[3])
 
 
+@cache
+def every_outcome(cells: tuple[Cell, ...]) -> dict[float, tuple[Fraction, Fraction, Fraction, Fraction]]:
+    """`outcomes` at infinity and at each score, the highest first; all parameters of a metric ask for the same."""
+    bounds = sorted({np.inf, *(score for score, _, _ in cells)}, reverse=True)
+    return {bound: outcomes(cells, bound) for bound in bounds}
+
+
 def totals(cells: Iterable[Cell]) -> tuple[Fraction, Fraction]:
     """The weight of positives and of negatives."""
     parts = [(true, weight) for _, true, weight in cells]
@@ -73,8 +80,7 @@ def totals(cells: Iterable[Cell]) -> tuple[Fraction, Fraction]:
 def roc_points(cells: Sequence[Cell]) -> list[tuple[Fraction, Fraction]]:
     """False and true positive rate at each threshold, from infinity down."""
     pos, neg = totals(cells)
-    result = [outcomes(cells, bound) for bound in sorted({np.inf, *(score for score, _, _ in cells)}, reverse=True)]
-    return [(fp / neg, tp / pos) for tp, fp, _, _ in result]
+    return [(fp / neg, tp / pos) for tp, fp, _, _ in every_outcome(tuple(cells)).values()]
 
 
 def roc_auc(cells: Sequence[Cell], max_fpr: float) -> Fraction | None:
@@ -107,8 +113,7 @@ def best_point(
     if 1 in (goal[1], condition[1]) and 3 in (goal[0], condition[0]) and not neg:
         return None
     result = []
-    for bound in {np.inf, *(score for score, _, _ in cells)}:
-        o = outcomes(cells, bound)
+    for o in every_outcome(tuple(cells)).values():
         part, whole = o[condition[0]], o[condition[0]] + o[condition[1]]
         if (not whole or float(Fraction(part) / whole) >= least) and o[goal[0]] + o[goal[1]]:
             result.append(o[goal[0]] / (o[goal[0]] + o[goal[1]]))
