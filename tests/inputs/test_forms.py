@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -27,13 +27,24 @@ from tests.support.mistakes import MISTAKES, Mistake
 class Drawn:
     """Truths, predictions and scores."""
 
+    f1: ClassVar[dict[tuple[int, bool], float]] = {}
+
     def __init__(self, seed: int) -> None:
+        self.seed = seed
         draw = np.random.default_rng(seed)
         self.examples = int(draw.integers(3, 9))
         self.true, self.pred = draw.random((2, self.examples, 4)) < 0.5
         self.true[0], self.pred[0] = (True, False, True, True), (False, True, True, False)
         self.scores = np.round(draw.random((self.examples, 4)) * 256) / 256  # which float16 holds
         self.weights = draw.choice([0.0, 0.1, 1.0, 1e-300, 3e200], self.examples)
+
+    def f1_of(self, kind: str) -> float:
+        """The macro F1 of the predictions, or of the labels that score at least 0.5."""
+        key = self.seed, kind == "scores"
+        if key not in self.f1:
+            predicted = self.scores >= 0.5 if kind == "scores" else self.pred
+            self.f1[key] = f1_score(self.true, predicted, average="macro", zero_division=0)
+        return self.f1[key]
 
 
 Verb = Callable[[Any, Any, dict[str, Any]], Any]
@@ -135,8 +146,8 @@ CASES = [
 def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
     """What is wrong with how a form on a side is read, beside sets of labels on the other."""
     rows, other = (drawn.true, drawn.pred) if side == "true" else (drawn.pred, drawn.true)
-    rows, predicted = (drawn.scores, drawn.scores >= 0.5) if kind == "scores" else (rows, drawn.pred)
-    expected = f1_score(drawn.true, predicted, average="macro", zero_division=0)
+    rows = drawn.scores if kind == "scores" else rows
+    expected = drawn.f1_of(kind)
     options = {"labels": form.labels, **({"threshold": 0.5} if kind == "scores" else {})}
     sets = [{label for label, cell in zip(form.labels, row, strict=True) if cell} for row in other]
 

@@ -120,7 +120,7 @@ def test_masked_examples_come_to_what_the_reader_makes_of_them(
             mine.update(*again[0], **again[1])
         expected.update(known, y_pred, **slow)
         reverted = draw.random() < 0.3
-        if place % 5 == 4 or reverted and place % 2:  # what is counted wrong stays, if it is not reverted alike
+        if place % 5 == 4 or (reverted and place % 2):  # what is counted wrong stays, if it is not reverted alike
             assert mine.to_bytes() == expected.to_bytes()
         if reverted:
             mine.revert(*again[0], **again[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,10 @@ _WHOLE = {"y", "rows", "y_true", "y_pred", "mask", "argument"}
 _KINDS = (ast.Call, ast.Subscript, ast.ListComp, ast.List, ast.Compare)
 
 
-def expressions(message: str) -> Iterator[str]:
+@cache
+def expressions(message: str) -> list[str]:
     """The longest expressions behind "give" and the like; what begins with a dot is of the argument itself."""
+    codes = []
     for opening in re.finditer(r"(?<= )(?=[\w\[(.])", message):
         if not re.search(r"\b(give|write|with|or|label|example|for \w+) $", message[: opening.start()]):
             continue
@@ -30,8 +32,9 @@ def expressions(message: str) -> Iterator[str]:
             except (SyntaxError, ValueError):
                 continue
             if isinstance(tree, _KINDS) and "..." not in code and not names_in(code).isdisjoint(_WHOLE | _EACH):
-                yield code
+                codes.append(code)
                 break
+    return codes
 
 
 def names_in(code: str) -> set[str]:

@@ -35,17 +35,6 @@ class Outcomes:
         """All of it."""
         return self.tp + self.fp + self.fn + self.tn
 
-    def add(self, true: bool, predicted: bool, weight: Fraction) -> None:
-        """Count one cell."""
-        if true and predicted:
-            self.tp += weight
-        elif predicted:
-            self.fp += weight
-        elif true:
-            self.fn += weight
-        else:
-            self.tn += weight
-
 
 @dataclass(frozen=True)
 class Root:
@@ -235,16 +224,19 @@ class Oracle:
         self.labels = list(labels)
         self.weights: list[Fraction] = []
         self.examples: list[Outcomes] = []
-        self.by_label = {label: Outcomes() for label in self.labels}
+        sums: dict[Hashable, list[Fraction | int]] = {label: [0] * 4 for label in self.labels}
         for true, predicted, weight, masked in stream:
-            weighs = Fraction(weight)
-            example = Outcomes()
+            exact = Fraction(weight)
+            weighs = exact if exact.denominator > 1 else exact.numerator  # which is faster to add
+            self.weights.append(exact)
+            example = [0] * 4
             for label in self.labels:
                 if label not in masked:
-                    example.add(label in true, label in predicted, Fraction(1))
-                    self.by_label[label].add(label in true, label in predicted, weighs)
-            self.weights.append(weighs)
-            self.examples.append(example)
+                    place = (0 if label in true else 1) if label in predicted else (2 if label in true else 3)
+                    example[place] += 1
+                    sums[label][place] += weighs
+            self.examples.append(Outcomes(*map(Fraction, example)))
+        self.by_label = {label: Outcomes(*map(Fraction, cells)) for label, cells in sums.items()}
         self._terms: dict[tuple[object, ...], list[Term]] = {}
 
     def _terms_of(self, name: str, parameters: dict[str, float], *, samples: bool) -> list[Term]:
