@@ -40,8 +40,12 @@ class BrokenLawError(StreamevalError, AssertionError):
     """A state breaks the ``law`` of this name, a key of `LAWS`."""
 
     def __init__(self, law: str, problem: str) -> None:
-        super().__init__(f"{law}: {problem}; the law is that {LAWS[law]}")
+        super().__init__(law, problem)
         self.law = law
+
+    def __str__(self) -> str:
+        law, problem = self.args  # which are pickled
+        return f"{law}: {problem}; the law is that {LAWS[law]}"
 
 
 def check_mergeable(

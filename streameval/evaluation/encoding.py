@@ -22,7 +22,7 @@ from streameval.states.decisions import DecisionContent
 from streameval.states.state_set import StateSet
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
-from streameval.wire.fields import Cached, NewerFormatError, Option, Sink, Source, choice, require
+from streameval.wire.fields import Cached, Option, Sink, Source, choice, newer, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +167,14 @@ def _take_head(source: Source) -> tuple[Config, tuple[str, ...]]:
     start, bits = source.place(), source.varint()
     kinds = [kind for kind in KINDS.values() if bits >> kind.bit & 1]
     if bits != _DECISIONS | sum(1 << kind.bit for kind in kinds):
-        raise NewerFormatError("a state")
+        raise newer("a state")
     holders = [("", _OPTIONS), *((kind.name, kind.code().written) for kind in kinds)]
     known = {option.number: (name, option) for name, options in holders for option in options}
     values: dict[str, dict[str, Any]] = {name: {} for name, _ in holders}
     for _ in range(source.count()):
         number = source.varint()
         if number not in known:
-            raise NewerFormatError(f"option {number}")
+            raise newer(f"option {number}")
         holder, option = known[number]
         values[holder][option.name] = option.take(source)
     metrics = tuple(source.string() for _ in range(source.count()))

@@ -51,7 +51,7 @@ def to_html(
     windows
         A mapping name -> evaluator, metric or window, as for ``slices``: the metrics of recent examples.
     max_labels
-        Beyond it only the labels with the largest support are in the table; each takes less than 100 bytes.
+        Beyond it only the labels with the largest support are in the table; each takes 400 bytes or more.
 
     Examples
     --------

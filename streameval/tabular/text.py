@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv, json as arrow_json
 
-from streameval.errors import InputError, imported, warn
+from streameval.errors import InputError, imported, warn, wording
 from streameval.schema.text import number_of, quoted
 from streameval.tabular.cells import NO_JSON, STRICT
 from streameval.tabular.columns import Columns
@@ -80,7 +80,7 @@ def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str 
             raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
         return
     if not start:
-        raise EmptyError(f"{name} is empty")
+        raise EmptyError(f"{name} is empty{wording('; leave it out', '')}")
     for magic, kind in _REFUSED.items():
         if start.startswith(magic):
             raise InputError(f"{name} is {kind.format(f' {name}' * (name != STDIN))}")

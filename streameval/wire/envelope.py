@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from streameval.errors import FormatError, InputError, StreamevalError, wording
 from streameval.schema.text import quoted
 from streameval.wire.blocks import DamageError
-from streameval.wire.fields import NewerFormatError, Source, varint
+from streameval.wire.fields import Source, newer, varint
 
 MAGIC = b"\x89SEV\r\n"
 _VERSION = 2
@@ -81,7 +81,7 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
     if zlib.crc32(memoryview(data)[:-4]) != struct.unpack("<I", data[-4:])[0]:
         raise FormatError("the checksum does not match: the bytes are damaged or incomplete; restore them from a copy")
     if holder not in HOLDERS:
-        raise NewerFormatError(f"an object of kind {holder}")
+        raise newer(f"an object of kind {holder}")
     if holder not in holders:
         name = name or HOLDERS[next(iter(holders))]
         raise FormatError(f"the bytes hold {HOLDERS[holder]}, not {name}; use streameval.load or its own class")

@@ -24,11 +24,9 @@ LONGEST = (63 + 1024 + FINEST) // 8 + 1
 T = TypeVar("T")
 
 
-class NewerFormatError(FormatError):
-    """The bytes hold what only a newer version knows."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} is unknown: the bytes were written by a newer version; upgrade streameval")
+def newer(what: str) -> FormatError:
+    """The error about bytes that hold what only a newer version knows."""
+    return FormatError(f"{what} is unknown: the bytes were written by a newer version; upgrade streameval")
 
 
 class Option(NamedTuple):

@@ -18,7 +18,7 @@ from streameval.states.options import PARTS, PairOptions, Part
 from streameval.states.pairs import PairBlock, PairContent, SetBlock, pairs_fit
 from streameval.states.weights import trailing_zeros
 from streameval.wire.blocks import ROWS
-from streameval.wire.fields import NewerFormatError, Option, Sink, Source, WeightForm, ascending_rows, require
+from streameval.wire.fields import Option, Sink, Source, WeightForm, ascending_rows, newer, require
 
 _KINDS = {
     "confusions": (pairing.CONFUSION,),
@@ -33,7 +33,7 @@ _BITS: dict[Part, int] = {part: 1 << place for place, part in enumerate(PARTS)}
 
 def _take_parts(source: Source) -> tuple[Part, ...]:
     if (bits := source.varint()) >> len(PARTS):
-        raise NewerFormatError("a part of pairs")
+        raise newer("a part of pairs")
     return tuple(part for part, bit in _BITS.items() if bits & bit)
 
 

@@ -11,12 +11,14 @@ import runpy
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 import streameval as se
+from streameval.testing import BrokenLawError
 from tests.support.each import with_each
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,6 +88,18 @@ def test_public_classes_are_named_as_they_are_imported():
         if inspect.isclass(thing):
             assert (thing.__module__, thing.__qualname__) == ("streameval", name)
             assert pickle.loads(pickle.dumps(thing)) is thing
+
+
+def test_errors_come_from_other_processes_as_they_were_raised():
+    def kinds(kind: type) -> Iterator[type]:
+        yield kind
+        for each in kind.__subclasses__():
+            yield from kinds(each)
+
+    for kind in kinds(se.StreamevalError):
+        error = kind(*["zero", "it is not"][: 1 + (kind is BrokenLawError)])
+        copied = pickle.loads(pickle.dumps(error))
+        assert (type(copied), str(copied), vars(copied)) == (kind, str(error), vars(error))
 
 
 def test_the_examples_of_public_classes_hold():

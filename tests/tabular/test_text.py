@@ -311,6 +311,13 @@ def test_scores_of_cells_go_with_labels_of_cells():
         evaluated([{"tags": "a", "guess": "a|b", "s": "x|0.5"}], scores="s", sep="|", threshold=0.5)
 
 
+def test_a_file_without_a_byte_is_refused_among_others(tmp_path: Path):
+    (tmp_path / "a.jsonl").write_bytes(b'{"tags": ["a"], "guess": []}\n')
+    (tmp_path / "b.jsonl").touch()
+    with pytest.raises(se.InputError, match=r"b.jsonl is empty; leave it out$"):
+        evaluated(f"{tmp_path}/*.jsonl")
+
+
 def test_strings_of_other_tables_are_split_where_sep_says_so():
     table = pa.table({"tags": ["cat, bird", "dog", None], "guess": ["cat,dog", "", "dog"]})
     rows = [{"tags": ["cat", "bird"], "guess": ["cat", "dog"]}, {"tags": ["dog"], "guess": []}]
