@@ -21,7 +21,7 @@ from streameval.kernel.backend import commit
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.progressive.holder import Holder
-from streameval.progressive.target import Target, Values, all_read_scores, check_order, reads_scores
+from streameval.progressive.target import Target, Values, all_read_scores, check_order, instant, reads_scores
 from streameval.report.label_table import PandasFrame, PolarsFrame, to_pandas, to_polars
 from streameval.report.model import MetricValue, Report, Table
 from streameval.report.parts import Key, Line, column_of
@@ -286,15 +286,15 @@ class Trace(Holder):
     def columns(self) -> dict[str, list[object]]:
         """The rows as columns of equal length, ready for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
-        ``examples``; ``time`` if it was ever passed, None where it was not; then one column per metric and evaluator,
-        such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label, such as
-        ``recall_per_label: cat``, with NaN in the rows from before the label occurred.
+        ``examples``; ``time`` if it was ever passed, in UTC where zones differ; then one column per metric and
+        evaluator, such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label,
+        such as ``recall_per_label: cat``, with NaN in the rows from before the label occurred.
         """
         rows = self._rows
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
-        if any(moment is not None for moment in moments):
-            columns["time"] = moments
+        if kinds := {(type(moment), getattr(moment, "tzinfo", None)) for moment in moments if moment is not None}:
+            columns["time"] = moments if len(kinds) == 1 else [*map(instant, moments)]  # a column has one kind
         return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
 
     def to_pandas(self) -> PandasFrame:

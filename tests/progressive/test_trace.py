@@ -599,3 +599,15 @@ def test_rows_that_an_interrupted_batch_has_left_are_replaced(monkeypatch: pytes
         one.update_many([{"a"}, {"b"}], [{"a"}, {"a"}])
         one.record()
     assert trace.columns() == other.columns() == {"examples": [2, 4], "f1_micro": [1.0, 0.75]}
+
+
+def test_times_of_several_zones_and_libraries_are_one_column():
+    noon, summer = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC), dt.timezone(dt.timedelta(hours=2))
+    naive = [dt.datetime(2024, 5, 1), np.datetime64("2024-05-02"), pd.Timestamp("2024-05-03")]
+    for times in ([None, noon, noon.astimezone(summer), pd.Timestamp(noon)], naive):
+        trace = se.Trace(se.F1(), every=1)
+        for t in times:
+            trace.update({"a"}, {"a"}, t=t)
+        expected = [t and pd.Timestamp(t) for t in times]
+        assert trace.to_polars()["time"].to_list() == expected
+        assert trace.to_pandas()["time"].dtype.kind == "M"
