@@ -286,9 +286,9 @@ class Trace(Holder):
     def columns(self) -> dict[str, list[object]]:
         """The rows as columns of equal length, ready for ``pandas.DataFrame`` and ``polars.DataFrame``.
 
-        ``examples``; ``time`` if it was ever passed, in UTC where zones differ; then one column per metric and
-        evaluator, such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column per label,
-        such as ``recall_per_label: cat``, with NaN in the rows from before the label occurred.
+        ``examples``; ``time`` if any was passed, None where it was not, in UTC where zones differ; then one column per
+        metric and evaluator, such as ``f1_micro`` or ``f1_micro [last 1000]``. A metric without average has one column
+        per label, such as ``recall_per_label: cat``, with NaN in the rows from before the label occurred.
         """
         rows = self._rows
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
