@@ -347,3 +347,11 @@ def test_empty_cells_of_csv_are_no_keys_and_no_examples(tmp_path: Path):
         (tmp_path / "l.csv").write_text("id,label,y,p\n" + "".join(f"{i},{label},1,0\n" for i, label in lines))
         with pytest.raises(se.InputError, match=f"column '{name}' holds 2 nulls; drop those rows"):
             se.evaluate_table(tmp_path / "l.csv", actual="y", predicted="p", example="id", label="label")
+
+
+def test_scores_in_a_row_for_each_label_are_numbers(tmp_path: Path):
+    (tmp_path / "a.csv").write_text("id,label,y,s\n1,a,true,true\n1,b,false,false\n")
+    columns: dict[str, Any] = {"actual": "y", "example": "id", "label": "label"}
+    with pytest.raises(se.InputError, match="column 's' must hold numbers, not 'true'"):
+        se.evaluate_table(tmp_path / "a.csv", metrics=["roc_auc_micro"], scores="s", **columns)
+    assert se.evaluate_table(tmp_path / "a.csv", predicted="s", **columns)["subset_accuracy"] == 1

@@ -90,6 +90,13 @@ def test_folders_say_columns_of_text_too(tmp_path: Path):
         assert result["eu"] == result["us"] == expected(ROWS * 2)
 
 
+def test_files_of_a_folder_that_a_pattern_matches_too_are_read_once(tmp_path: Path):
+    written(tmp_path, "days/1/a.jsonl", lines())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluated(str(tmp_path / "days" / "**")) == expected()
+
+
 def test_rows_are_objects_of_python_or_tables():
     table = pa.Table.from_pylist(ROWS)
     for source in (ROWS, iter(ROWS), [*ROWS[:1], table[1:2], ROWS[2]], table.to_batches(max_chunksize=1)):
@@ -198,10 +205,21 @@ def test_lists_without_quotes_are_read_where_commas_separate_labels(tmp_path: Pa
         se.InputError, match=r"a.csv:2: the cell .* write it; if commas separate its labels, give sep=','"
     ):
         evaluated(tmp_path / "a.csv")
-    for cell in ("[3d]", "[cat, 7]", "[cat, null]", "[a, ]", "[a, [b]]", "[a, b", "[a, NaN]", "[a 'b']"):
+    for cell in ("[3d]", "[cat, 7]", "[cat, null]", "[a, ]", "[a, [b]]", "[cat, dog", "[a, NaN]", "[a 'b']"):
         pa.csv.write_csv(pa.table({"tags": [cell], "guess": ["[cat]"]}), tmp_path / "a.csv")
         with pytest.raises(se.InputError, match=r"Postgres write it$"):
             evaluated(tmp_path / "a.csv", sep=",")
+
+
+@pytest.mark.parametrize("digits", [f"{2**64}", f"{-(2**63) - 1}", "1" + "0" * 5000])
+def test_integers_in_cells_have_at_most_64_bits(digits: str, tmp_path: Path):
+    def read(cell: str) -> tuple[Any, ...]:
+        pa.csv.write_csv(pa.table({"tags": [cell], "guess": [cell]}), tmp_path / "a.csv")
+        return evaluated(tmp_path / "a.csv").labels
+
+    assert read(f"[{2**64 - 1}, {-(2**63)}]") == (-(2**63), 2**64 - 1)
+    with pytest.raises(se.InputError, match=f"a.csv:2: the integer {digits[:9]}.* needs more than 64 bits; write"):
+        read(f"[1, {digits}]")
 
 
 @pytest.mark.parametrize("form", WRITTEN)
@@ -336,7 +354,8 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
             ["cat,dog", "cat", "dog"],
             "no cell of column 'tags' holds the separator '|', but some hold ',', such as 'cat",
         ),
-        (["cat dog", "dog cat", ""], "but some hold ' '"),
+        (["cat dog", "dog cat", ""], "but some hold ' ', such as 'cat dog'; if this separates labels, give sep=' '"),
+        (["cat - dog", "dog - cat", ""], "such as 'cat - dog'; if this separates labels, give sep=' - '"),
         (["cat,dog", "bird,cat"], "but some hold ','"),  # one of which is a cell of the other column
         (["cat; dog", "dog", "cat"], "but some hold ';'"),
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),

@@ -189,8 +189,7 @@ def _pictures(lines: Sequence[Line]) -> list[list[Line]]:
 
 def _comparable(lines: Sequence[Line]) -> bool:
     """Whether lines are of different metrics of one evaluator, on a scale that shows how each of them changes."""
-    metrics, owners = {line.metric for line in lines}, {(line.evaluator, line.label) for line in lines}
-    if not len(metrics) == len(lines) <= _TOGETHER or len(owners) > 1:
+    if len(lines) > _TOGETHER or len({(line.evaluator, line.label) for line in lines}) > 1:
         return False
     low, high = _ends(lines)
     return high - low <= _SCALE * min(line.span for line in lines)

@@ -369,6 +369,10 @@ def test_runs_are_compared_with_the_first_and_the_largest_change_comes_first():
         changes = data[table]["values"][data[table]["names"].index("change")]
         assert [abs(change) for change in changes] == sorted((abs(change) for change in changes), reverse=True)
     assert data["labels"]["values"][0][0] == "dog"
+    assert data["labels"]["names"] == ["label", "A", "B", "change", "support"]
+    assert data["labels"]["values"][-1] == [1, 1, 1]
+    captions = [Page(se.to_html({"A": one, "B": two}, max_labels=most)).all("caption")[-1][1] for most in (2, 3)]
+    assert captions == [f"F1 of each label, the largest change first{left}" for left in (", 2 of 3", "")]
     runs = dict(zip(data["runs"]["names"], data["runs"]["values"], strict=True))  # numbers, which sort and download so
     assert (runs["examples"], runs["true labels per example"]) == ([2, 2], [1.5, 1.5])
 
@@ -399,6 +403,42 @@ def test_labels_of_slices_are_compared_with_those_of_all_and_the_furthest_behind
         assert change == f1 - of_all
     bars = re.findall(r'class="change" style="--v:(.*?)"', sliced.to_html())
     assert max(abs(float(bar)) for bar in bars[:3]) == 1  # the change of a single example does not set the scale
+
+
+@pytest.mark.parametrize("size", [29, 30])
+def test_slices_and_their_labels_are_marked_as_few_below_30_examples(size: int):
+    sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
+    for number in range(30 + size):
+        sliced.update({"cat"}, {"cat"}, where={"region": "us" if number < size else "eu"})
+    *_, slices, labels = (text for _, text in Page(sliced.to_html()).all("caption"))
+    assert slices.endswith("; * marks fewer than 30 examples" if size < 30 else "the worst f1_micro first")
+    assert labels.endswith("first; * marks fewer than 30 true examples, which come last" if size < 30 else "first")
+
+
+def test_slices_of_few_examples_have_bars_and_need_no_metric_that_has_a_direction():
+    sliced = se.Sliced(se.Evaluator(["label_cardinality"]), by="region")
+    for region in ("us", "eu"):
+        sliced.update(["cat"], ["cat"] if region == "eu" else ["dog"], where={"region": region})
+    page = sliced.to_html()
+    bars = re.findall(r'class="change" style="--v:(.*?)"', page)
+    assert max(abs(float(bar)) for bar in bars) == 1
+    assert Page(page).all("caption")[-2][1] == "The metrics of each part of the data; * marks fewer than 30 examples"
+
+
+def test_a_change_from_or_to_what_has_no_number_is_undefined():
+    runs = {name: se.Evaluator(["log_loss_micro(eps=0)", "brier_score_micro"]) for name in ("some", "infinite", "none")}
+    runs["some"].update({"cat"}, {"cat": 0.5, "dog": 0.5})
+    runs["infinite"].update({"cat"}, {"cat": 0.0, "dog": 0.5})
+    data = Page(se.to_html(runs)).data["changes"]
+    changes = {name: values for name, values in zip(data["names"], data["values"], strict=True) if "change" in name}
+    assert changes == {"change to infinite": [0.375, None], "change to none": [None, None]}
+
+
+def test_labels_of_slices_that_are_not_in_the_whole_are_left_out():
+    one, other = (fed(se.Evaluator(["f1_micro"]), [([label], ["cat"])]) for label in ("cat", "bird"))
+    data = Page(one.to_html(slices={"one": one, "other": other})).data
+    assert data["slice_labels"]["values"][:2] == [["one"], ["cat"]]
+    assert data["slices"]["values"][:2] == [["one", "other"], [1, 1]]
 
 
 def test_runs_are_listed_in_the_title_and_a_class_is_refused():
@@ -451,8 +491,25 @@ def test_metrics_of_one_evaluator_share_a_picture_where_their_scales_are_alike()
     for number in range(8):
         trace.update({"a", "b"}, {"a"} if number % 2 else {"a", "b"})
     titles = [text for _, text in Page(trace.to_html()).all("strong")]
-    assert "f1_micro, f1_macro" in titles
-    assert "label_cardinality" in titles
+    assert titles[1:] == ["f1_micro, f1_macro", "hamming_loss", "label_cardinality"]
+    names = [f"fbeta_micro(beta={beta})" for beta in range(2, 7)]
+    traces = se.Trace(se.Evaluator(names), every=1), se.Trace({name: se.Evaluator([name]) for name in names}, every=1)
+    for trace in traces:
+        for number in range(8):
+            trace.update({"a", "b"}, {"a"} if number % 2 else {"a", "b"})
+    together, apart = ([text for _, text in Page(trace.to_html()).all("strong") if "fbeta" in text] for trace in traces)
+    assert together == [", ".join(names[:4]), names[4]]
+    assert apart == names
+
+
+@pytest.mark.parametrize("metrics", [24, 25])
+def test_pictures_along_the_stream_that_are_too_many_are_omitted(metrics: int):
+    names = [f"fbeta_micro(beta={number})" for number in range(1, metrics + 1)]
+    trace = se.Trace({name: se.Evaluator(names) for name in "ab"}, every=1)
+    trace.update({"a"}, {"a"})
+    (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
+    assert course.count("<figure") == 24
+    assert re.findall("<p>([^<]*) omitted", course) == ["1 more picture"] * (metrics - 24)
 
 
 def test_more_lines_than_tones_are_a_band_and_the_rows_between_points_are_one_too():
@@ -462,6 +519,7 @@ def test_more_lines_than_tones_are_a_band_and_the_rows_between_points_are_one_to
         trace.update(rng.random(12) < 0.5, rng.random(12) < 0.5)
     (course,) = (part for part in trace.to_html().split("<section ") if part.startswith('id="course"'))
     assert "The 8 of 12 lines that vary most. Shaded: all of them." in course
+    assert "guaranteed" not in course
     assert course.count('class="line') == 9
     assert course.count('class="band h"') >= 1
     assert course.count('class="band a"') >= 1
@@ -498,6 +556,10 @@ def test_bounds_of_binned_scores_are_a_band_along_the_stream():
     figures = dict(zip(("roc_auc_macro", "hamming_loss"), course.split("<figure")[1:], strict=True))
     assert "Shaded: guaranteed bounds" in figures["roc_auc_macro"]
     assert "Shaded" not in figures["hamming_loss"]
+    two, rng = se.Trace({name: se.Evaluator(["roc_auc_macro"]) for name in "ab"}, every=10), np.random.default_rng(0)
+    for _ in range(40):
+        two.update(rng.random(3) < 0.5, 0.7 + 1e-7 * rng.random(3))
+    assert two.to_html().count("Shaded: guaranteed bounds") == 1
     assert "band" not in figures["hamming_loss"]
     ends = dict(re.findall(r'data-y-(low|high)="([^"]+)"', figures["roc_auc_macro"]))
     low, high = float(ends["low"]), float(ends["high"])
