@@ -136,8 +136,8 @@ def load_state(path: Path, *, warns: bool = True) -> Any:
         why = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path} is not a saved state: {why}".removesuffix(": ")) from None
     if state is None:
-        held = HOLDERS[holder]
-        raise UserError(f"{path} holds {held}; read it with streameval.load, and save the evaluator that is in it")
+        part = {LEDGER: "total()", TRACE: "evaluators"}.get(holder, "evaluator")
+        raise UserError(f"{path} holds {HOLDERS[holder]}; read it with streameval.load, and save its {part}")
     return look_at(state) if warns else state
 
 

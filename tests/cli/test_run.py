@@ -258,7 +258,9 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(run("compare", "plain", "text"), "text is not a saved state")
     for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
         held.save("held")
-        refused(run("show", "held"), f"held holds a {type(held).__name__}; read it with streameval.load")
+        ran = run("show", "held")
+        refused(ran, f"held holds a {type(held).__name__}; read it with streameval.load, and save its ")
+        assert hasattr(held, ran.err.split()[-1].removesuffix("()"))
     lacking = "scores, which the state does not hold; save one with --scores and --metrics"
     refused(run("show", "plain", "-m", "roc_auc"), f": roc_auc_macro requires {lacking} roc_auc_macro\n")
     scored = se.Evaluator(["ndcg(k=2)"])
