@@ -81,9 +81,9 @@ _JOINS |= {"scipy": "scipy.sparse.vstack", "torch": "torch.cat"}
 
 def one_array(name: str, part: object) -> str:
     """What to do with several arrays, where one is read."""
-    latter = "of predictions and label_ids give the latter as y_true"
+    one = "y_pred[0]" if name == "y_pred" else "label_ids"
     join = _JOINS.get(type(part).__module__.partition(".")[0], "np.concatenate")
-    return f"give one array, such as {join}({name}) of batches; {latter}"
+    return f"give one array, such as {join}({name}) of batches; of predictions, label_ids and other outputs give {one}"
 
 
 def _refuse(example: object, argument: Argument) -> Cells:

@@ -711,3 +711,11 @@ def test_thresholds_count_where_their_labels_may_occur():
     assert ev.get("f1_micro") == 1.0
     with pytest.raises(se.MergeError, match=r"thresholds differ \(\{'a': 0.5, 'b': 0.7\} and 0.5\)"):
         ev.merge(se.Evaluator(labels=["a"], unknown="add", threshold=0.5))
+
+
+def test_of_several_outputs_of_a_model_a_message_names_the_one_to_give():
+    truth, outputs = np.eye(3, dtype=int), (np.eye(3), np.ones((3, 5)))
+    with pytest.raises(se.InputError, match=r"outputs give y_pred\[0\]$"):
+        se.score(truth, outputs, "f1_micro", threshold=0.5)
+    with pytest.raises(se.InputError, match=r"outputs give label_ids$"):
+        se.score(outputs, truth, "f1_micro")
