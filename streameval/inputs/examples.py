@@ -81,7 +81,7 @@ _JOINS |= {"scipy": "scipy.sparse.vstack", "torch": "torch.cat"}
 
 def one_array(name: str, part: object) -> str:
     """What to do with several arrays, where one is read."""
-    one = "y_pred[0]" if name == "y_pred" else "label_ids"
+    one = "the first" if name == "y_pred" else "label_ids"
     join = _JOINS.get(type(part).__module__.partition(".")[0], "np.concatenate")
     return f"give one array, such as {join}({name}) of batches; of predictions, label_ids and other outputs give {one}"
 
