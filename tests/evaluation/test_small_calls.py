@@ -470,6 +470,7 @@ def test_names_and_other_widths_are_left_to_the_readers():
             ):  # fmt: skip
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
-                    said.append((*outcome(ev, call, *sides), [str(warning.message) for warning in caught]))
+                    what = outcome(ev, call, *sides), ev.to_bytes()
+                    said.append((*what, [str(warning.message) for warning in caught]))
             outcomes.append(said)
         assert outcomes[0] == outcomes[1]
