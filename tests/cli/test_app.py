@@ -149,6 +149,7 @@ def test_help_is_plain_and_fits_its_width(run, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     text = run(command, "--help").out
     assert re.match(rf"Usage: streameval {command}( [A-Z\[][\w.\]]*)* \[OPTIONS\]\n\n\S[^.]*\.\n\n", text)
+    assert ("FILE... [OPTIONS]" in text) is (command == "evaluate")
     assert not re.search(r"[{}]|<\w", text.replace("{label: number}", ""))
     assert max(map(len, text.splitlines())) <= 80
     assert ("--digits" in text) == (command not in ("report", "metrics"))  # which write no values as text

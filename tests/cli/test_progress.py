@@ -282,6 +282,13 @@ def test_what_cannot_grow_is_not_watched(run, tmp_path, name, data, message):
     assert (ran.code, message in ran.err) == (2, True)
 
 
+def test_a_folder_of_several_files_is_not_watched(run, tmp_path):
+    for name in ("r.jsonl", "s.jsonl"):
+        (tmp_path / name).write_bytes(LINES)
+    ran = run("watch", ".", "-a", "tags", "-p", "guess")
+    assert (ran.code, "watch follows one file" in ran.err) == (2, True)
+
+
 def test_watch_names_no_option_that_it_lacks(run, tmp_path):
     (tmp_path / "r.jsonl").write_bytes(LINES)
     ran = run("watch", "r.jsonl", "-a", "nothing", "-p", "guess")

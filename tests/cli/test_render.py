@@ -138,6 +138,21 @@ def test_thresholds_of_labels_that_look_alike_are_read_back(run, tmp_path):
     ]  # fmt: skip
     rows = cells(run("thresholds", "s.jsonl", "-a", "t", "-s", "s", "-f", "csv").out)
     assert [row["label"] for row in rows] == ["7", "'7"]
+    table = run("thresholds", "s.jsonl", "-a", "t", "-s", "s", "-f", "markdown").out
+    assert [line.split()[1] for line in table.splitlines()[2:]] == ["7", "'7'"]
+    (tmp_path / "s.jsonl").write_text(json.dumps({"t": ["7"], "s": {"7": 0.9, "cat": 0.5}}), encoding="utf-8")
+    rows = cells(run("thresholds", "s.jsonl", "-a", "t", "-s", "s", "-f", "csv").out)
+    assert [row["label"] for row in rows] == ["7", "cat"]
+
+
+@with_each("how", ["table", "markdown"])
+def test_of_many_labels_those_with_the_largest_support_are_written(run, how):
+    ev = se.Evaluator(["f1_micro"])
+    ev.update_many([["few"], ["some"], ["some"], ["most"], ["most"], ["most"]], [["few"], ["some"], [], [], [], []])
+    ev.save("state")
+    out = run("show", "state", "-f", how, "--top", "2").out
+    written = [label for label in ("few", "some", "most") if re.search(rf"(^|\| ){label}  ", out, re.MULTILINE)]
+    assert written == ["some", "most"]
 
 
 @pytest.mark.parametrize(
