@@ -95,7 +95,7 @@ class Core:
         if len(known) > FEW and (grows or not self.config.options):
             # All states but the decisions need the order of the declared labels.
             labels = LabelIndex(known.labels[: known.fixed] if self.config.options else ())
-        notes = notes_of(known.guard if guard is None else guard, known)
+        notes = notes_of(known.guard if guard is None else guard)
         core = Core(self.specs, self.config, self.states.empty_like(labels), known, notes)
         self._set_thresholds()
         core.threshold = self.threshold[: len(labels)] if isinstance(self.threshold, np.ndarray) else self.threshold
@@ -277,12 +277,6 @@ class Core:
 def core_of(counts: Any) -> Core:
     """What windows, slices and the like need of an evaluator or a metric; another one after `reset` or `_renew`."""
     return counts._core  # type: ignore[no-any-return]  # of one of these
-
-
-def note_strings(guard: commit.Guard, loaded: Iterable[Any]) -> None:
-    """Note whether labels of what was loaded are strings: the part that reads the next example may have none."""
-    if any(str in map(type, core_of(part).labels.labels) for part in loaded):
-        notes_of(guard).change(strings=True)
 
 
 def config_of(state: Any) -> Config:

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Never, ParamSpec, TypeAlias, TypeVar
 from streameval.errors import warning_first
 from streameval.kernel.backend import commit
 from streameval.schema.config import Weight
-from streameval.schema.input_notes import are_alike
+from streameval.schema.input_notes import are_alike, notes_of
 from streameval.schema.keywords import ATTRIBUTES, CallT
 from streameval.states.base import Part
 
@@ -141,14 +141,16 @@ def combines(method: CallT) -> CallT:
             mine, theirs = guard.notes, guards[0].notes if guards else None
             counts = merges and not are_alike(mine, theirs) and not is_gone(other)
             if counts and theirs is not None:
-                _note_strings(other)
+                if theirs.forms.unsure:
+                    _note_strings(other)
                 if mine is not None:
                     mine.check_merge(theirs)  # whether they show that the two read their input differently
+            is_fresh = counts and mine is None and is_gone(self)  # not loaded, as labels say of which form those are
             result = method(self, other)
-            if counts and guard.notes is not None:
-                guard.notes.merge(theirs)
-            elif counts and theirs is not None:
+            if is_fresh:
                 guard.notes = theirs.copy()
+            elif counts:
+                notes_of(guard).merge(theirs)
             return result
 
     return _first(method, guarded)  # type: ignore[return-value]  # with the names of its parameters
@@ -184,10 +186,19 @@ def is_gone(holder: Any) -> bool:
 
 
 def _note_strings(holder: Any) -> None:
-    """Remember that labels are strings if the fast path has counted some since a failed call made their columns."""
+    """Remember whether labels are strings: any part may hold them, also where another reads the next example."""
+    notes = notes_of(holder._guard)
+    if not notes.forms.strings:
+        notes.change(strings=any(part._has_strings() for part in holder._counters()))
+
+
+def settle_forms(holder: Any, examples: int = 0) -> bool:
+    """Before an object reads, decide what is not known of its labels since it was loaded or merged; `forget_gone`."""
     notes = holder._guard.notes
-    if notes.forms.unsure and not notes.forms.strings:
-        notes.change(strings=any(str in map(type, part.labels) for part in holder._counters()))
+    if notes is None or notes.forms.strings is None:
+        with holder._guard.reading:
+            _note_strings(holder)
+    return notes is not None and forget_gone(holder, examples)
 
 
 def forget_gone(holder: Any, examples: int = 0) -> bool:

@@ -53,7 +53,7 @@ class Reader:
     @property
     def notes(self) -> InputNotes:
         """What the object that counts remembers of its input."""
-        return notes_of(self.labels.guard, self.labels) if self._notes is None else self._notes
+        return notes_of(self.labels.guard) if self._notes is None else self._notes
 
     def column(self, label: object) -> int:
         """The column of a label, after registering it if the configuration lets the label set grow."""

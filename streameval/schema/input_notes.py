@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from streameval.errors import MergeError, warn
 from streameval.kernel.backend import commit
 from streameval.kernel.commit.numpy import Part
-from streameval.schema.labels import LabelIndex
 
 FIRST, FEW = 100, 20
 """Examples at which it is first looked for something to warn of; at the first reading so few are enough."""
@@ -20,7 +19,7 @@ class Forms(NamedTuple):
     width: int | None = None
     """Of the widest row without names, where none were declared: it counted as 0, 1, 2 ...; 0 if only indices did."""
     strings: bool | None = False
-    """Whether a label was one; None if the labels say it, after they were merged."""
+    """Whether a label was one; None if the labels are still to say it, as after load or merge."""
     unsure: bool = False
     """Whether there may be columns of strings, or beyond a limit, of failed calls."""
 
@@ -30,7 +29,7 @@ class InputNotes:
 
     def __init__(self) -> None:
         self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
-        self.cell = commit.Root().cell(Forms())
+        self.cell = commit.Root().cell(Forms(strings=None))
         self.noted = commit.Root().cell((FEW, {}))  # how many further examples are to be noted; what was, by argument
         self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
         self.is_read = False  # whether it was looked because somebody read a value
@@ -109,16 +108,10 @@ def are_alike(one: InputNotes | None, other: InputNotes | None) -> bool:
     return one is other or (one is not None and other is not None and one.forms == other.forms and not one.forms.unsure)
 
 
-def notes_of(guard: Any, labels: LabelIndex | None = None) -> InputNotes:
-    """The notes of the object that a guard belongs to; of ``labels`` are those that it was read with from bytes."""
+def notes_of(guard: Any) -> InputNotes:
+    """The notes of the object that a guard belongs to."""
     notes: InputNotes | None = guard.notes
-    if notes is None or (labels is not None and notes.forms.strings is None):
-        with guard.reading:  # so that no other thread changes it
-            notes = guard.notes
-            if notes is None:
-                notes = InputNotes()
-                notes.change(strings=None)
-                guard.notes = notes
-            if labels is not None and notes.forms.strings is None:
-                notes.change(strings=str in map(type, labels.labels[labels.fixed :]))
+    if notes is None:
+        with guard.reading:  # so that no other thread makes some
+            notes = guard.notes = guard.notes or InputNotes()
     return notes

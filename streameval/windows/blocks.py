@@ -10,7 +10,7 @@ from typing import ClassVar, Generic, NamedTuple, Self
 import numpy as np
 
 from streameval.errors import InputError, MergeError, RevertError
-from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of, note_strings
+from streameval.evaluation.core import SEQUENCES, Core, Reading, core_of
 from streameval.evaluation.counting import A, built_like
 from streameval.evaluation.encoding import put_part, take_part
 from streameval.evaluation.guarding import changes, combines, reads
@@ -364,7 +364,6 @@ class Blocks(Window[A]):
             require(*(index >= 0 and examples == period for index, examples in past.items()))
         elif started:
             self._edges(newest)
-        note_strings(self._guard, blocks.values())
 
 
 # In bytes, where windows start, and the zone of that (2: none). Windows that start elsewhere can so be written one day;

@@ -357,6 +357,68 @@ def test_a_row_is_refused_where_strings_are_in_any_part_of_what_was_loaded(make:
     assert loaded == holder
 
 
+MERGING: dict[str, Callable[[], Any]] = {
+    "evaluator": se.Evaluator,
+    "metric": se.F1,
+    "sliding": lambda: se.TimeRolling(se.Evaluator(), period=99.0),
+    "tumbling": lambda: se.Tumbling(se.Evaluator(), period=1.0, history=9),
+    "fading": lambda: se.Fading(se.Evaluator(), half_life=1.0),
+    "sliced": lambda: se.Sliced(se.Evaluator(), by="n"),
+    "ledger": lambda: se.Ledger(se.Evaluator()),
+}
+
+
+def loaded(holder: Any) -> Any:
+    return type(holder).from_bytes(holder.to_bytes())
+
+
+def looked_at(holder: Any) -> Any:
+    result = loaded(holder)
+    assert result.warnings == ()
+    return result
+
+
+def counted_at(holder: Any, place: int, example: Any, *, many: bool = False) -> Any:
+    """An object in one part of which an example was counted: a slice, a time or a shard of this number."""
+    if isinstance(holder, se.Ledger):
+        holder.put(place, 0, counted_at(se.Evaluator(), place, example, many=many))
+        return holder
+    timed = {"times": [place], "t": place} if getattr(holder, "timed", False) else {}
+    sliced = {"where": {"n": [place] if many else place}} if isinstance(holder, se.Sliced) else {}
+    how = {name: value for name, value in (timed | sliced).items() if name != ("t" if many else "times")}
+    if not many:
+        holder.update(example, example, **how)
+    elif isinstance(example, set):
+        holder.update_many([example], [example], **how)
+    else:
+        holder.update_many(example[None], example[None], **how)
+    return holder
+
+
+@with_each("many", [False, True])
+@with_each("start", [lambda holder: holder, loaded, looked_at])
+@pytest.mark.parametrize("first", ["names", "rows"])
+@pytest.mark.parametrize("name", MERGING)
+def test_rows_and_strings_exclude_each_other_also_after_merges_of_what_was_loaded(
+    name: str, first: str, start: Any, many: bool
+):
+    make, before, after = MERGING[name], *(({"a"}, ROW) if first == "names" else (ROW, {"a"}))
+    known = counted_at(make(), 1, before)
+    other = counted_at(make(), 2, {0})
+    pairs = [(known, start(other)), (start(other), known), (known, make()), (make(), known)]
+    if first == "names":
+        pairs += [(loaded(known), start(other)), (start(other), loaded(known)), (make(), loaded(known))]
+    for one, two in pairs:
+        merged = one.copy()
+        merged.merge(two)
+        merged = merged.total() if name == "ledger" else merged
+        for reading in (merged, merged.copy()):
+            state = reading.to_bytes()
+            with pytest.raises(se.InputError, match=r"strings, but|but the labels are strings"):
+                counted_at(reading, 3, after, many=many)
+            assert reading.to_bytes() == state
+
+
 def test_sets_mix_strings_and_integers_and_declared_labels_have_their_width():
     with silent():
         ev = se.Evaluator()
