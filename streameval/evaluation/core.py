@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -115,7 +116,7 @@ class Core:
         labels, example, reader = reading
         if labels is not self.labels:  # with which it may have been forgotten that some are strings
             reader = reader or Reader(self.config, labels)
-            reader.note_strings(labels.labels[slot // 5] for slot in example.slots.tolist())
+            reader.has_strings |= str in {type(labels.labels[slot // 5]) for slot in example.slots.tolist()}
         forms = [] if reader is None else reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
 
@@ -175,7 +176,7 @@ class Core:
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
         self._set_thresholds()
-        factor, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
+        factor, labels, placed, row, rows = checked_weight(weight), self.labels, None, y_pred, None
         if self.scored and type(y_pred) is list and len(y_pred) > 1 and {*map(type, y_pred)} == {float}:
             row = np.array(y_pred)
         first = self.scored and self.config.labels is None and not labels.labels
@@ -185,12 +186,15 @@ class Core:
         if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.notes)):
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
+            if placed is None and self.reader.grows:  # it is quicker to register labels and try again
+                rows = Reader(self.config, labels)
+                rows.register([y_true, row])
+                placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
         if placed is None:  # not of a form that the kernel reads
-            reader = Reader(self.config, labels)
+            reader = rows or Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, factor, reader), reader
-        rows = None
         if is_due:
-            rows = Reader(self.config, labels)
+            rows = rows or Reader(self.config, labels)
             note_examples(rows, (y_true, y_pred), [placed[0]], many=False, read=(y_true, row))
         if not labels.fixed and np.ndarray in (type(y_true), type(row)):
             for name, side in (("y_true", y_true), ("y_pred", row)):
@@ -213,6 +217,11 @@ class Core:
     ) -> Iterator[Batch]:
         """Many examples as the states read them; may register labels, changes nothing else."""
         return read_many(y_true, y_pred, mask, weights, self.reader, threads, null=null)
+
+    def has_strings(self) -> bool:
+        """Whether an example mentions a label that is a string."""
+        names = self.labels.labels
+        return str in map(type, compress(names, self.table.mentioned(len(names)).tolist()))
 
     def views(self) -> Views:
         """What metrics read."""
@@ -257,12 +266,10 @@ class Core:
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = [_listed(side[start : start + _AT_ONCE]) for side in (true, pred)]
             if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them
-                for side in sides:
-                    self.reader.register(side)
+                self.reader.register([*sides[0], *sides[1]])
                 if not self.fast_count_many(*sides):
                     return False
-        if not self.reader.has_strings:  # of which all had columns
-            self.reader.note_strings(self.decisions.labels_of(self.decisions.columns()))
+        self.reader.has_strings = self.reader.has_strings or self.has_strings()  # of which all had columns
         self.reader.note(0)
         if (notes := self.reader.notes).room:
             lists, labels = [_listed(side[: notes.room]) for side in (true, pred)], self.labels

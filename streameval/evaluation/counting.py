@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
 from streameval.errors import MetricError, silent
 from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.details import Details
-from streameval.evaluation.guarding import changes, combines, make_read, prepare_forget, reads, settle_forms
+from streameval.evaluation.guarding import changes, combines, forget_gone, make_read, prepare_forget, reads
 from streameval.evaluation.kinds import check_threshold, options_for
 from streameval.evaluation.pages import report_of
 from streameval.evaluation.suspicions import look_if_due, set_next_look
@@ -112,11 +111,6 @@ class Accumulator(Details, Mergeable):
     def _counters(self) -> Iterable[Accumulator]:
         return (self,)
 
-    def _has_strings(self) -> bool:
-        """Whether an example mentions a label that is a string."""
-        names = self._core.labels.labels
-        return str in map(type, compress(names, self._core.table.mentioned(len(names)).tolist()))
-
     def _renew(self) -> None:
         core = self._core
         if len(core.labels) > core.labels.fixed:
@@ -128,7 +122,7 @@ class Accumulator(Details, Mergeable):
     def _change(
         self, y_true: object, y_pred: object, *, weight: Weight = 1.0, mask: object = None, sign: int = 1
     ) -> Change:
-        settle_forms(self, self._core.table.examples)
+        forget_gone(self, self._core.table.examples)
         reading = read(self, y_true, y_pred, weight, mask)
         if sign < 0:
             count_unused_labels(self, 1)
@@ -357,7 +351,7 @@ def try_prediction(counts: Accumulator, y_pred: object) -> None:
 
 def scratch(counts: Accumulator) -> Core:
     """An empty core to gather examples in, for an object that an iterable may use while it is read; it is looked at."""
-    settle_forms(counts, counts._core.table.examples)
+    forget_gone(counts, counts._core.table.examples)
     look_if_due(counts._guard, counts._core)
     return counts._core.scratch()
 

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, Concatenate, Never, ParamSpec, TypeAlias, TypeVar
 
 from streameval.errors import warning_first
+from streameval.evaluation.core import core_of
 from streameval.kernel.backend import commit
 from streameval.schema.config import Weight
 from streameval.schema.input_notes import are_alike, notes_of
@@ -136,7 +137,7 @@ def combines(method: CallT) -> CallT:
 
     def guarded(self: Any, other: Any) -> Any:
         guard, guards = self._guard, guards_of(other)
-        forget_gone(self)
+        forget_gone(self, reading=False)
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
             counts = merges and not are_alike(mine, theirs) and not is_gone(other)
@@ -147,7 +148,7 @@ def combines(method: CallT) -> CallT:
                     mine.check_merge(theirs)  # whether they show that the two read their input differently
             is_fresh = counts and mine is None and is_gone(self)  # not loaded, as labels say of which form those are
             result = method(self, other)
-            if is_fresh:
+            if is_fresh and theirs is not None:
                 guard.notes = theirs.copy()
             elif counts:
                 notes_of(guard).merge(theirs)
@@ -189,34 +190,29 @@ def _note_strings(holder: Any) -> None:
     """Remember whether labels are strings: any part may hold them, also where another reads the next example."""
     notes = notes_of(holder._guard)
     if not notes.forms.strings:
-        notes.change(strings=any(part._has_strings() for part in holder._counters()))
+        notes.change(strings=any(core_of(part).has_strings() for part in holder._counters()))
 
 
-def settle_forms(holder: Any, examples: int = 0) -> bool:
-    """Before an object reads, decide what is not known of its labels since it was loaded or merged; `forget_gone`."""
-    notes = holder._guard.notes
-    if notes is None or notes.forms.strings is None:
-        with holder._guard.reading:
-            _note_strings(holder)
-    return notes is not None and forget_gone(holder, examples)
-
-
-def forget_gone(holder: Any, examples: int = 0) -> bool:
+def forget_gone(holder: Any, examples: int = 0, *, reading: bool = True) -> bool:
     """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
 
     ``examples`` are some that it surely has. The answer is whether what counts may have been replaced.
     Labels that are left from them lose their columns, and so do those that only calls that failed have mentioned:
     the fast path would count strings without a look at what else is counted, and stops where labels are beyond a limit.
+    Before ``reading``, labels say whether they are strings, if that is not known since load or merge.
     """
-    guard = holder._guard
-    if guard.notes is None or not (guard.notes.forms.unsure or (not examples and is_gone(holder))):
+    guard, notes = holder._guard, holder._guard.notes
+    if reading and (notes is None or notes.forms.strings is None):
+        with guard.reading:
+            _note_strings(holder)
+    if notes is None or not (notes.forms.unsure or (not examples and is_gone(holder))):
         return False
     with guard:
         if is_gone(holder):
-            guard.notes.change(width=None, strings=False, unsure=False)
+            notes.change(width=None, strings=False, unsure=False)
         holder._renew()
         _note_strings(holder)
-        guard.notes.change(unsure=False)
+        notes.change(unsure=False)
     return True
 
 

@@ -28,7 +28,8 @@ _LABELS = 10_000  # up to which their names are compared
 _INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
 _DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
 _NUMBER = re.compile(r"(?:.*:\s*)?(?:\d*\.\d+|\d(?:\.\d+)?e-\d+)", re.DOTALL)
-_JOINT = re.compile(r"\s*(?:[,;|#\n\u3001\uFF0C\uFF1B]| and )\s*")  # with the commas of Chinese and Japanese
+_JOINTS = *",;|#\n\u3001\uff0c\uff1b", " and "  # with the commas of Chinese and Japanese
+_JOINT = re.compile(rf"\s*(?:{'|'.join(map(re.escape, _JOINTS))})\s*")
 _MARKS = '."`'  # around labels that a language model wrote
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
 _UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
@@ -230,7 +231,8 @@ def _of_alike(counted: _Counted) -> _Warnings:
 def _of_joined(counted: _Counted) -> _Warnings:
     """Labels that join several labels: in lists of at most one, or of one side only in a tenth of the examples."""
     places = {name: place for place, name in enumerate(counted.comparable) if isinstance(name, str)}
-    joined = [name for name in places if len(parts := _JOINT.split(name)) > 1 and places.keys() >= {*parts}]
+    names = places if any(map("\0".join(places).__contains__, _JOINTS)) else ()  # seldom, and to split takes long
+    joined = [name for name in names if len(parts := _JOINT.split(name)) > 1 and places.keys() >= {*parts}]
     _, fn, fp, tp, _ = counted.mentions
     sides = ("y_true", counted.true, fn + tp, fp + tp), ("y_pred", counted.pred, fp + tp, fn + tp)
     for name, sample, own, other in sides:
@@ -247,8 +249,8 @@ def _of_joined(counted: _Counted) -> _Warnings:
 def _of_decimals(counted: _Counted) -> _Warnings:
     """Predicted labels that are written as scores, and no true label, in a tenth of the examples."""
     _, fn, fp, tp, _ = counted.mentions
-    names = [*map(printable, counted.comparable)]
-    decimals = {name: fp[place] for place, name in enumerate(names) if fp[place] and _DECIMAL.fullmatch(name)}
+    names = [name if isinstance(name, str) and ("." in name or "e-" in name) else "" for name in counted.comparable]
+    decimals = {name: fp[place] for place, name in enumerate(names) if name and fp[place] and _DECIMAL.fullmatch(name)}
     true = (name for place, name in enumerate(names) if fn[place] or tp[place])
     if len(decimals) > 1 and 10 * sum(decimals.values()) >= counted.examples and not any(map(_NUMBER.fullmatch, true)):
         which = f"labels in {wording(*SIDES['y_pred'])}, such as {quoted(next(iter(decimals)))}, are decimals"

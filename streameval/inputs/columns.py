@@ -86,7 +86,7 @@ class Reader:
             return [self.column(label) for label in flat]
         columns = self.labels.columns_of(flat)
         if None in columns:
-            self._register(flat)
+            self._register([label for label, column in zip(flat, columns, strict=True) if column is None])
             columns = [IGNORED if column is None else column for column in self.labels.columns_of(flat)]
         return cast("list[int]", columns)
 
@@ -102,12 +102,8 @@ class Reader:
         if set(map(type, examples)) <= _COLLECTIONS:
             flat = list(chain.from_iterable(examples))
             if self._all_plain(flat):
-                with suppress(LabelError):
+                with suppress(InputError):
                     self._register(flat)
-
-    def note_strings(self, labels: Iterable[object]) -> None:
-        """Note whether some of these labels, which have columns, are strings."""
-        self.has_strings |= str in map(type, labels)
 
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))
@@ -116,8 +112,8 @@ class Reader:
 
     def _register(self, labels: list[Any]) -> None:
         """Register those of many plain labels that have no column yet."""
-        names = distinct(labels)
-        new = [name for name, known in zip(names, self.labels.columns_of(names), strict=True) if known is None]
+        columns = self.labels.columns_of(labels)
+        new = distinct([label for label, column in zip(labels, columns, strict=True) if column is None])
         strings = [label for label in new if type(label) is str]
         self._check_strings(bool(strings))
         if self.grows and is_unicode("".join(strings)):

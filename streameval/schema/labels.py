@@ -143,7 +143,8 @@ class LabelIndex:
     def columns_of(self, labels: Sequence[Label]) -> list[int | None]:
         """The columns of normalised labels; None for one that has none."""
         columns = list(map(self.columns.get, labels))
-        return list(map(self.columns.get, keys_of(labels))) if None in columns else columns
+        keys = keys_of(labels) if None in columns else labels
+        return columns if keys is labels else list(map(self.columns.get, keys))
 
     def register(self, labels: list[Label], *, guarded: bool = False) -> Sequence[int]:
         """The columns of normalised labels; ``guarded`` where the caller holds the guard."""
@@ -151,9 +152,7 @@ class LabelIndex:
             with self.guard:
                 return self.register(labels, guarded=True)
         columns, keys, start = self.columns, list(keys_of(labels)), len(self.labels)
-        new = dict(zip(keys, labels, strict=True))
-        if not columns.keys().isdisjoint(new):
-            new = {key: label for key, label in new.items() if key not in columns}
+        new = {key: label for key, label in zip(keys, labels, strict=True) if key not in columns}
         if new:
             notes = self.guard.notes
             if notes is not None and not self.fixed and not notes.forms.strings and str in map(type, new.values()):

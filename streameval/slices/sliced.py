@@ -13,7 +13,7 @@ from streameval.errors import CounterOverflowError, InputError, MergeError, Reve
 from streameval.evaluation.core import Reading, core_of
 from streameval.evaluation.counting import A, built_like, count_unused_labels, read
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import changes, combines, copied, make, prepare_forget, reads, settle_forms
+from streameval.evaluation.guarding import changes, combines, copied, forget_gone, make, prepare_forget, reads
 from streameval.evaluation.pages import Names, report_of
 from streameval.evaluation.suspicions import look, look_if_due, set_next_look
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
@@ -156,7 +156,7 @@ class Sliced(Mergeable, Generic[A]):
         return True
 
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> None:
-        settle_forms(self)
+        forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
         once = notes_of(self._guard).room  # so that it is noted once, although to read it for each part is faster
         readings = [read(part, y_true, y_pred, weight, mask) for part in (of_keys[:1] if once else of_keys)]
@@ -204,7 +204,7 @@ class Sliced(Mergeable, Generic[A]):
         if len({len(column.codes) for column in columns}) > 1:
             sizes = " and ".join(f"{name} {len(column.codes)}" for name, column in zip(self._by, columns, strict=True))
             raise InputError(f"numbers of examples differ: in where, {sizes}; give one value of each per example")
-        settle_forms(self)
+        forget_gone(self)
         sides = {"y_true": y_true, "y_pred": y_pred}
         check_row_keys(sides | {f"where[{name!r}]": each for name, each in values.items()}, notes_of(self._guard))
         with self._guard.reading:

@@ -105,9 +105,8 @@ class Decisions(State[Key]):
 
     def _units_at(self, keys: Collection[Key]) -> ExactSums[Key]:
         slots = [key for key in keys if isinstance(key, int)]
-        columns, outcomes = np.divmod(np.array(slots, np.int64), 5)
-        times = self.table.outcomes(columns)[outcomes, np.arange(len(slots))]
-        sums: dict[Key, int] = dict(zip(slots, times.tolist(), strict=True))
+        cells = self.table.outcomes(np.array(slots, np.int64) // 5).tolist()
+        sums: dict[Key, int] = {slot: cells[slot % 5][place] for place, slot in enumerate(slots)}
         sums.update((key, self.table.times(key)) for key in keys if isinstance(key, tuple))
         return ExactSums(0, sums)
 

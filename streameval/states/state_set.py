@@ -25,6 +25,7 @@ _NOT_PART = (
     "was merged before"
 )
 _PER_THREAD = 255  # examples, below which a thread of its own does not pay
+_FEW = 2**12  # labels, up to which it is quicker to look up all than those that are mentioned
 _AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
 
 
@@ -196,13 +197,19 @@ class StateSet:
             return None
         names = theirs.labels
         with suppress(KeyError):
-            return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
-        mentioned = other.decisions.table.mentioned(len(names)).tolist()
-        registered = ours.register(list(compress(names, mentioned)), guarded=True)
-        if len(registered) == len(names):
-            same = theirs.fixed == ours.fixed and registered == range(len(names))
-            return None if same else np.fromiter(registered, np.int64, len(names))
-        return np.array([column or 0 for column in ours.columns_of(names)], np.int64)
+            if len(names) <= _FEW:
+                return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
+        mentioned = other.decisions.table.mentioned(len(names))
+        mentioned[: theirs.fixed] = True  # as there may be scores, and nothing else, of declared labels
+        columns, names = np.zeros(len(names), np.int64), list(compress(names, mentioned.tolist()))
+        try:
+            registered: Any = list(map(ours.columns.__getitem__, names))
+        except KeyError:
+            registered = ours.register(names, guarded=True)
+            if theirs.fixed == ours.fixed and registered == range(len(columns)):
+                return None
+        columns[mentioned] = registered
+        return columns
 
     def belong(self, guard: commit.Guard) -> None:
         """Be the states of the object that a guard belongs to."""

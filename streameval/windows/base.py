@@ -13,7 +13,7 @@ from streameval.evaluation.core import Core, Reading
 from streameval.evaluation.counting import A
 from streameval.evaluation.details import Details
 from streameval.evaluation.evaluator import Evaluator, MetricLike
-from streameval.evaluation.guarding import Change, answers, changes, make_read, prepare_forget, reads, settle_forms
+from streameval.evaluation.guarding import Change, answers, changes, forget_gone, make_read, prepare_forget, reads
 from streameval.evaluation.metric import Metric
 from streameval.evaluation.templates import answer_of, put_template, take_template, template_of
 from streameval.evaluation.value import Mergeable
@@ -85,7 +85,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         """Read what `update` counts."""
         time = self._time(t)
         core = self._counting(time)
-        core = self._counting(time) if settle_forms(self, core.table.examples) else core
+        core = self._counting(time) if forget_gone(self, core.table.examples) else core
         return self, self._prepare, (core.read(y_true, y_pred, weight, mask), time)
 
     @abstractmethod
@@ -111,7 +111,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         if (times is None) is self.timed:
             raise self._wrong_time("times")
         moments = None if times is None else self._clock.keys(times)
-        settle_forms(self)
+        forget_gone(self)
         check_row_keys({"y_true": y_true, "y_pred": y_pred, "times": times}, notes_of(self._guard))
         self._extend(moments, (y_true, y_pred, weights, mask), null)
 
