@@ -76,12 +76,17 @@ LAYOUTS = ("C", "F", "strided", "backwards", "read-only", "unaligned")
 BY_LABEL = {label: at % 11 / 10 for at in range(300) for label in (at, f"l{at}")}
 
 
-def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> object:
+def answer(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> object:
     """What a call raises, in words that are the readers' either way."""
     try:
         return getattr(ev, call)(*sides, **more)
     except se.StreamevalError as error:
         return type(error)
+
+
+def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object, bytes]:
+    """What a call raises, and what is held after it."""
+    return answer(ev, call, *sides, **more), ev.to_bytes()
 
 
 @pytest.mark.parametrize("threshold", [None, 0.5, 0.1, BY_LABEL], ids=["none", "0.5", "0.1", "by label"])
@@ -111,7 +116,7 @@ def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, t
         before = [side.tobytes() for side in sides]
         held = slow.to_bytes()
         for turn, call in enumerate(("update", "update", "revert") if one else ("update_many",) * 2):
-            said, wanted = outcome(fast, call, *sides), outcome(slow, call, *(side.view(Wrapped) for side in sides))
+            said, wanted = answer(fast, call, *sides), answer(slow, call, *(side.view(Wrapped) for side in sides))
             assert said == wanted, (call, [(side.dtype, side.shape) for side in sides])
             taken, refused = taken + (wanted is None), refused + (wanted is not None)
             if wanted is None and turn == 0:
