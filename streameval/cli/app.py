@@ -112,11 +112,13 @@ def watch(
 
         is_live = is_terminal(sys.stdout) and is_terminal(sys.stderr)
         seen = live(result, pause=pause) if is_live else lines(lambda: write_line(document()), pause)
-        _count([source], counting, seen, options)
+        stopped = _count([source], counting, seen, options)
     if save is not None:
         write_output(save, counting.state.to_bytes())
     if is_live:
         show(document(), Format.table, top=top)
+    if not stopped:
+        raise UserError(source.growing.raw.end)
 
 
 def _read(sources: list[Source], options: Mapping[str, Any]) -> list[str | Path]:

@@ -156,23 +156,26 @@ def sources_of(arguments: list[str]) -> list[Source]:
 
 
 class Growing(io.FileIO):
-    """A file without an end: reading waits there for more, and calls ``tick`` meanwhile."""
+    """A file that ends when it is truncated or replaced: reading waits for more, and calls ``tick`` meanwhile."""
 
     tick: Callable[[], object] = int
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._path, self._read = Path(path), 0
+        self._path, self._read, self._last = Path(path), 0, b""
+        self.end = f"{path} was truncated or replaced; start again to follow the new file"
 
     def readinto(self, buffer: Any) -> int:
         """Read what is there, but at least a byte."""
         while not (size := super().readinto(buffer) or 0):
             own = os.fstat(self.fileno())
             if own.st_size < self._read or not self._path.exists() or not os.path.samestat(self._path.stat(), own):
-                raise InputError(f"{self._path} was truncated or replaced; start again to follow the new file")
+                if self._last not in b"\n":
+                    raise InputError(self.end)  # within a line, which must not be counted
+                return 0
             self.tick()
             sleep(_PAUSE)
-        self._read += size
+        self._read, self._last = self._read + size, bytes(buffer[size - 1 : size])
         return size
 
     def readall(self) -> bytes:

@@ -252,20 +252,26 @@ def test_a_file_is_watched_while_it_grows_until_a_signal_shows_and_saves(tmp_pat
     assert se.load(tmp_path / "state") == library(ROWS * 2)
 
 
-def test_a_watched_file_gives_a_line_of_json_every_so_often_in_a_pipe(tmp_path):
+@pytest.mark.parametrize("end", ["truncated", "replaced", "replaced within a line"])
+def test_a_watched_file_gives_a_line_of_json_every_so_often_in_a_pipe_until_it_is_rotated(tmp_path, end):
     path = tmp_path / "r.csv"
     append(path, b"tags,guess\ncat|bird,cat\n")
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with started(tmp_path, ["r.csv", *COLUMNS, "--every", "0.2s"], "watch", **streams) as process:
-        for rows in (1, 2):
+        for rows in (1, 2, 3):
             line = json.loads(process.stdout.readline())
             assert (line["examples"], line["schema"], line["metrics"]["recall_micro"]) == (rows, 1, 0.5)
-            append(path, b"cat|bird,cat\n")
-        path.write_bytes(b"tags\n")
+            append(path, b"cat|bird,cat\n" * (rows < 3))
+        if end == "truncated":
+            path.write_bytes(b"tags\n")
+        else:
+            append(path, b"bird,bi" if "within" in end else b"bird,bird\n")
+            path.rename(tmp_path / "r.csv.1")
         error = process.stderr.read().decode()
         assert process.wait(PATIENCE) == 2
     assert error == "streameval: r.csv was truncated or replaced; start again to follow the new file\n"
-    assert not (tmp_path / "state").exists()
+    state = tmp_path / "state"
+    assert (se.load(state).examples if state.exists() else None) == {"truncated": 3, "replaced": 4}.get(end)
 
 
 @pytest.mark.parametrize(("name", "data", "message"), [
