@@ -293,7 +293,8 @@ class Trace(Holder):
         rows = self._rows
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
-        if kinds := {(type(moment), getattr(moment, "tzinfo", None)) for moment in moments if moment is not None}:
+        # Of a zone its text, as those of dateutil cannot be hashed.
+        if kinds := {(type(one), repr(getattr(one, "tzinfo", None))) for one in moments if one is not None}:
             columns["time"] = moments if len(kinds) == 1 else [*map(instant, moments)]  # a column has one kind
         return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from dateutil import tz
 from matplotlib import pyplot
 
 import streameval as se
@@ -604,7 +605,8 @@ def test_rows_that_an_interrupted_batch_has_left_are_replaced(monkeypatch: pytes
 def test_times_of_several_zones_and_libraries_are_one_column():
     noon, summer = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC), dt.timezone(dt.timedelta(hours=2))
     naive = [dt.datetime(2024, 5, 1), np.datetime64("2024-05-02"), pd.Timestamp("2024-05-03")]
-    for times in ([None, noon, noon.astimezone(summer), pd.Timestamp(noon)], naive):
+    parsed = [noon.astimezone(zone) for zone in (tz.tzutc(), tz.tzoffset(None, 7200), tz.tzutc())]
+    for times in ([None, noon, noon.astimezone(summer), pd.Timestamp(noon)], naive, parsed, parsed[::2]):
         trace = se.Trace(se.F1(), every=1)
         for t in times:
             trace.update({"a"}, {"a"}, t=t)
