@@ -141,17 +141,18 @@ def combines(method: CallT) -> CallT:
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
             counts = merges and not are_alike(mine, theirs) and not is_gone(other)
-            if counts and theirs is not None:
-                if theirs.forms.unsure:
-                    _note_strings(other)
-                if mine is not None:
-                    mine.check_merge(theirs)  # whether they show that the two read their input differently
             is_fresh = counts and mine is None and is_gone(self)  # not loaded, as labels say of which form those are
+            # Where neither knows of which form labels are, none has read an example, or is reading one meanwhile.
+            known = counts and any(notes and notes.forms.strings is not None for notes in (mine, theirs))
+            if known and type(other) is type(self):  # or it is refused
+                _note_strings(other)
+                _note_strings(self)
+                guard.notes.check_merge(guards[0].notes)  # whether the two read their input differently
             result = method(self, other)
             if is_fresh and theirs is not None:
                 guard.notes = theirs.copy()
-            elif counts:
-                notes_of(guard).merge(theirs)
+            elif known:
+                guard.notes.merge(guards[0].notes)
             return result
 
     return _first(method, guarded)  # type: ignore[return-value]  # with the names of its parameters
@@ -189,7 +190,7 @@ def is_gone(holder: Any) -> bool:
 def _note_strings(holder: Any) -> None:
     """Remember whether labels are strings: any part may hold them, also where another reads the next example."""
     notes = notes_of(holder._guard)
-    if not notes.forms.strings:
+    if not notes.forms.strings and (notes.forms.strings is None or notes.forms.unsure):
         notes.change(strings=any(core_of(part).has_strings() for part in holder._counters()))
 
 

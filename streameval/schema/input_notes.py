@@ -94,13 +94,12 @@ class InputNotes:
             differ = "one has counted columns without names, and labels of the other are strings"
             raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
 
-    def merge(self, other: InputNotes | None) -> None:
-        """Take over what another object remembers, or with None that it remembers nothing of what it has counted."""
-        mine, theirs = self.forms, Forms(strings=None) if other is None else other.forms
-        widths = {mine.width, theirs.width} - {None}
-        strings = mine.strings or (None if theirs.strings is None else theirs.strings or mine.strings)
-        unsure = mine.unsure and not strings
-        self.change(width=max(widths, default=None), strings=strings, unsure=unsure)  # type: ignore[type-var]  # None is not among them
+    def merge(self, other: InputNotes) -> None:
+        """Take over what another object remembers; of both it is known whether labels are strings."""
+        mine, theirs = self.forms, other.forms
+        width = max((forms.width for forms in (mine, theirs) if forms.width is not None), default=None)
+        strings = mine.strings or theirs.strings
+        self.change(width=width, strings=strings, unsure=mine.unsure and not strings)
 
 
 def are_alike(one: InputNotes | None, other: InputNotes | None) -> bool:

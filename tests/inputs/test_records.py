@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import pytest
 from scipy import sparse
 
 import streameval as se
+from streameval.adapters import river
 from streameval.evaluation.value import fresh_of
 from tests.support.each import with_each
 
@@ -417,6 +419,44 @@ def test_rows_and_strings_exclude_each_other_also_after_merges_of_what_was_loade
             with pytest.raises(se.InputError, match=r"strings, but|but the labels are strings"):
                 counted_at(reading, 3, after, many=many)
             assert reading.to_bytes() == state
+
+
+@with_each("start", [loaded, looked_at])
+@pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
+def test_what_has_counted_rows_and_loaded_strings_do_not_merge(name: str, start: Any):
+    rows, names = counted_at(MERGING[name](), 1, ROW), start(counted_at(MERGING[name](), 2, {"a"}))
+    for one, two in ((rows, names), (names, rows)):
+        before = one.to_bytes(), two.to_bytes()
+        with pytest.raises(se.MergeError, match="columns without names"):
+            one.merge(two)
+        assert (one.to_bytes(), two.to_bytes()) == before
+    counted_at(rows, 3, ROW)
+    counted_at(names, 3, {"a"})
+
+
+@pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
+def test_what_is_of_another_class_is_refused_as_such_where_examples_were_read(name: str):
+    holder = counted_at(MERGING[name](), 1, {"a"})
+    collection = pickle.loads(pickle.dumps(river.MicroF1() + river.MacroF1()))
+    collection.update({"a": True}, {"a": True})
+    for other in (collection, se.Trace(se.F1()), [holder]):
+        with pytest.raises(se.MergeError, match="cannot merge"):
+            holder.merge(other)
+
+
+@pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
+def test_rows_are_refused_where_loaded_strings_are_merged_while_they_are_read(name: str):
+    holder, names = MERGING[name](), loaded(counted_at(MERGING[name](), 1, {"a"}))
+
+    def rows() -> Iterator[Any]:
+        holder.merge(names)
+        yield ROW
+
+    how = {"times": [2]} if getattr(holder, "timed", False) else {}
+    how |= {"where": {"n": [2]}} if isinstance(holder, se.Sliced) else {}
+    with pytest.raises(se.InputError, match="but the labels are strings"):
+        holder.update_many(rows(), [ROW], **how)
+    assert holder == names
 
 
 def test_sets_mix_strings_and_integers_and_declared_labels_have_their_width():
