@@ -44,8 +44,7 @@ class BrokenLawError(StreamevalError, AssertionError):
         self.law = law
 
     def __str__(self) -> str:
-        law, problem = self.args  # which are pickled
-        return f"{law}: {problem}; the law is that {LAWS[law]}"
+        return f"{self.law}: {self.args[1]}; the law is that {LAWS[self.law]}"  # of arguments, which are pickled
 
 
 def check_mergeable(

@@ -34,8 +34,8 @@ NUMBERS = (float, int)
 SEQUENCES = {list, tuple}
 _AT_ONCE = 500  # examples whose labels are registered if one of them is new
 
-Reading: TypeAlias = tuple[LabelIndex, Example, Reader | None]
-"""An example, and the labels in whose columns it was read."""
+Reading: TypeAlias = tuple[LabelIndex, Example, Reader]
+"""An example, the labels in whose columns it was read, and what read it."""
 
 
 class Core:
@@ -106,7 +106,7 @@ class Core:
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
         """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
-        if sign < 0 and reading[2] is not None:
+        if sign < 0:
             reading[2].samples = {}  # as it was noted when it was counted
         example, forms = self.placed(reading)
         return self.states.prepare([(example, sign)]) + forms
@@ -115,9 +115,8 @@ class Core:
         """The example in the columns of these states, and how to remember its forms; the guard is held."""
         labels, example, reader = reading
         if labels is not self.labels:  # with which it may have been forgotten that some are strings
-            reader = reader or Reader(self.config, labels)
             reader.has_strings |= str in {type(labels.labels[slot // 5]) for slot in example.slots.tolist()}
-        forms = [] if reader is None else reader.confirm()
+        forms = reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
 
     def prepare_plain(
@@ -176,7 +175,8 @@ class Core:
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
         """One example as the states read it; may run code of the user, and register labels."""
         self._set_thresholds()
-        factor, labels, placed, row, rows = checked_weight(weight), self.labels, None, y_pred, None
+        factor, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
+        reader = Reader(self.config, labels)
         if self.scored and type(y_pred) is list and len(y_pred) > 1 and {*map(type, y_pred)} == {float}:
             row = np.array(y_pred)
         first = self.scored and self.config.labels is None and not labels.labels
@@ -187,22 +187,17 @@ class Core:
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
             if placed is None and self.reader.grows:  # it is quicker to register labels and try again
-                rows = Reader(self.config, labels)
-                rows.register([y_true, row])
+                reader.register([y_true, row])
                 placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
         if placed is None:  # not of a form that the kernel reads
-            reader = rows or Reader(self.config, labels)
             return labels, read_one(y_true, y_pred, mask, factor, reader), reader
         if is_due:
-            rows = rows or Reader(self.config, labels)
-            note_examples(rows, (y_true, y_pred), [placed[0]], many=False, read=(y_true, row))
-        if not labels.fixed and np.ndarray in (type(y_true), type(row)):
-            for name, side in (("y_true", y_true), ("y_pred", row)):
-                if type(side) is np.ndarray and len(side):  # without names of labels
-                    rows = rows or Reader(self.config, labels)
-                    rows.positions(len(side), name)
+            note_examples(reader, (y_true, y_pred), [placed[0]], many=False, read=(y_true, row))
+        for name, side in (("y_true", y_true), ("y_pred", row)):
+            if type(side) is np.ndarray and len(side) and not labels.fixed:  # without names of labels
+                reader.positions(len(side), name)
         if not self.scored:
-            return labels, Example(placed[0], placed[1], factor), rows
+            return labels, Example(placed[0], placed[1], factor), reader
         slots, key, true, ranked, scores = placed
         weights = None if factor == 1.0 else np.array([factor])
         scored: Batch
@@ -210,7 +205,7 @@ class Core:
             scored = Dense(np.arange(scores.shape[1]), true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
-        return labels, Example(slots, key, factor, scored), rows
+        return labels, Example(slots, key, factor, scored), reader
 
     def read_many(
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"
@@ -256,10 +251,8 @@ class Core:
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
         """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
-        true, pred = (
-            (None, None) if self.scored or self.table.followers else (_object_rows(y_true), _object_rows(y_pred))
-        )
-        if true is None or pred is None:
+        true, pred = _object_rows(y_true), _object_rows(y_pred)
+        if self.scored or self.table.followers or true is None or pred is None:
             return False
         if true is not y_true and pred is not y_pred:  # both are Series, which have row keys
             check_row_keys({"y_true": y_true, "y_pred": y_pred}, self.reader.notes)

@@ -10,7 +10,7 @@ from streameval.errors import warning_first
 from streameval.evaluation.core import core_of
 from streameval.kernel.backend import commit
 from streameval.schema.config import Weight
-from streameval.schema.input_notes import are_alike, notes_of
+from streameval.schema.input_notes import notes_of
 from streameval.schema.keywords import ATTRIBUTES, CallT
 from streameval.states.base import Part
 
@@ -140,7 +140,8 @@ def combines(method: CallT) -> CallT:
         forget_gone(self, reading=False)
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
-            counts = merges and not are_alike(mine, theirs) and not is_gone(other)
+            alike = mine and theirs and mine.forms == theirs.forms and not mine.forms.unsure  # as most
+            counts = merges and mine is not theirs and not alike and not is_gone(other)
             is_fresh = counts and mine is None and is_gone(self)  # not loaded, as labels say of which form those are
             # Where neither knows of which form labels are, none has read an example, or is reading one meanwhile.
             known = counts and any(notes and notes.forms.strings is not None for notes in (mine, theirs))

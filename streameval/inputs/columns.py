@@ -103,23 +103,21 @@ class Reader:
             flat = list(chain.from_iterable(examples))
             if self._all_plain(flat):
                 with suppress(InputError):
-                    self._register(flat)
+                    self.columns(flat)
 
     def _all_plain(self, labels: list[Any]) -> bool:
         kinds = set(map(type, labels))
         self.has_strings |= str in kinds
         return kinds <= _PLAIN
 
-    def _register(self, labels: list[Any]) -> None:
-        """Register those of many plain labels that have no column yet."""
-        columns = self.labels.columns_of(labels)
-        new = distinct([label for label, column in zip(labels, columns, strict=True) if column is None])
+    def _register(self, new: list[Any]) -> None:
+        """Register plain labels that have no column yet."""
         strings = [label for label in new if type(label) is str]
         self._check_strings(bool(strings))
         if self.grows and is_unicode("".join(strings)):
             self.labels.register(new)
         else:
-            for label in new:
+            for label in distinct(new):
                 self.column(label)
 
     def reset(self) -> None:

@@ -41,8 +41,7 @@ class InputNotes:
 
     @property
     def forms(self) -> Forms:
-        forms: Forms = self.cell.value
-        return forms
+        return self.cell.value  # type: ignore[no-any-return]  # of a cell
 
     def change(self, **forms: Any) -> None:
         """Change what is remembered of forms, where nothing is counted with it."""
@@ -63,8 +62,7 @@ class InputNotes:
     @property
     def samples(self) -> dict[str, Any]:
         """What was noted, by argument."""
-        samples: dict[str, Any] = self.noted.value[1]
-        return samples
+        return self.noted.value[1]  # type: ignore[no-any-return]
 
     def look_later(self) -> None:
         """Look again at twice as many examples, after noting some more."""
@@ -100,11 +98,6 @@ class InputNotes:
         width = max((forms.width for forms in (mine, theirs) if forms.width is not None), default=None)
         strings = mine.strings or theirs.strings
         self.change(width=width, strings=strings, unsure=mine.unsure and not strings)
-
-
-def are_alike(one: InputNotes | None, other: InputNotes | None) -> bool:
-    """Whether two objects surely remember the same of forms, as most do."""
-    return one is other or (one is not None and other is not None and one.forms == other.forms and not one.forms.unsure)
 
 
 def notes_of(guard: Any) -> InputNotes:

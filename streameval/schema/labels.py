@@ -137,8 +137,7 @@ class LabelIndex:
 
     def add(self, label: Label) -> int:
         """The column of a normalised label; a new one if it has none yet."""
-        column = self.columns.get(key_of(label))
-        return self.register([label])[0] if column is None else column
+        return self.register([label])[0]
 
     def columns_of(self, labels: Sequence[Label]) -> list[int | None]:
         """The columns of normalised labels; None for one that has none."""

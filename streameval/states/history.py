@@ -50,8 +50,7 @@ class RecentExamples:
         labels, examples = self._labels, self.newest(stamps)
         if labels.fixed != len(declared):
             labels = LabelIndex(declared)
-            columns = np.array([labels.add(name) for name in self._labels.labels], np.int64)
-            examples = examples.moved(columns, labels.fixed)
+            examples = examples.moved(np.array(labels.register(self._labels.labels), np.int64), labels.fixed)
         return Recording.of(labels, examples.blocks)
 
     def newest(self, stamps: IntArray | None) -> Examples:
