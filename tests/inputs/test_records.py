@@ -13,7 +13,6 @@ import pytest
 from scipy import sparse
 
 import streameval as se
-from streameval.adapters import river
 from streameval.evaluation.value import fresh_of
 from tests.support.each import with_each
 
@@ -436,6 +435,7 @@ def test_what_has_counted_rows_and_loaded_strings_do_not_merge(name: str, start:
 
 @pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
 def test_what_is_of_another_class_is_refused_as_such_where_examples_were_read(name: str):
+    river = pytest.importorskip("streameval.adapters.river", exc_type=ImportError)
     holder = counted_at(MERGING[name](), 1, {"a"})
     collection = pickle.loads(pickle.dumps(river.MicroF1() + river.MacroF1()))
     collection.update({"a": True}, {"a": True})
