@@ -292,7 +292,7 @@ def usage_error(error: Any) -> str:
     text = _translated(error.format_message().rstrip("."))
     command, path = (None, "streameval") if error.ctx is None else (error.ctx.command, error.ctx.command_path)
     if (unknown := getattr(error, "option_name", None)) and hasattr(error, "possibilities"):
-        options = [name for each in command.params for name in each.opts] if command else []
+        options = [name for each in command.get_params(error.ctx) for name in each.opts] if command else []
         meant = next((name for name, words in _MEANT.items() if unknown in words and name in options), None)
         hint = f"; did you mean {meant!r}?" if meant else suggestion(unknown, options, cutoff=0.7)
         return f"there is no option {unknown}{hint or f'; see {path} --help'}"

@@ -16,6 +16,8 @@ from streameval.cli.outputs import check_outputs, format_of, identity, write_out
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note, say, until_unread
+from streameval.delivery.checkpoint import Checkpoint, load
+from streameval.delivery.ledger import Ledger
 from streameval.errors import MetricError, StreamevalError, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.guarding import look_at
@@ -25,7 +27,7 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.thresholds import DecisionsAt
-from streameval.progressive.holder import read_state
+from streameval.progressive.pending import Pending
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
@@ -34,8 +36,6 @@ from streameval.slices import Sliced
 from streameval.states.views import Counts, Tables, cached_property
 from streameval.tabular.sources import no_file
 from streameval.windows.base import Window
-from streameval.wire.envelope import CHECKPOINT, HOLDERS, LEDGER, PENDING, TRACE, opened
-from streameval.wire.files import read_file
 
 Counted: TypeAlias = Evaluator | Metric
 
@@ -123,21 +123,22 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
 
 
 def load_state(path: Path, *, warns: bool = True) -> Any:
-    """What a file holds; ``warns`` of it unless it is a part of what is read."""
+    """What a file counts, also if a loop saved it; ``warns`` of it unless it is a part of what is read."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
         raise no_file(path)
     try:
-        data = read_file(path)
-        holder, _ = opened(data, HOLDERS)
-        state = None if holder in (LEDGER, CHECKPOINT, PENDING, TRACE) else read_state(data)
+        state: Any = load(path)
+        while isinstance(state, Checkpoint | Ledger | Pending):
+            state = state.total() if isinstance(state, Ledger) else state.evaluator
     except StreamevalError as error:
         why = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path} is not a saved state: {why}".removesuffix(": ")) from None
-    if state is None:
-        part = {LEDGER: "total()", TRACE: "evaluators"}.get(holder, "evaluator")
-        raise UserError(f"{path} holds {HOLDERS[holder]}; read it with streameval.load, and save its {part}")
+    if isinstance(state, Trace):
+        raise UserError(
+            f"{path} holds a Trace; write its page with streameval.load({str(path)!r}).save_html('page.html')"
+        )
     return look_at(state) if warns else state
 
 

@@ -80,15 +80,17 @@ def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str 
             raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
         return
     if not start:
-        raise EmptyError(f"{name} is empty{wording('; leave it out', '')}")
+        advice = "; leave it out, as by [path for path in paths if os.path.getsize(path)]"
+        raise EmptyError(f"{name} is empty{wording(advice, '')}")
     for magic, kind in _REFUSED.items():
         if start.startswith(magic):
             raise InputError(f"{name} is {kind.format(f' {name}' * (name != STDIN))}")
     if b"\0" in start:
         raise InputError(f"{name} is binary, and neither Parquet nor Arrow; save the table as CSV or Parquet")
-    first = start.removeprefix(_MARK).lstrip()[:1]
-    if suffix in _JSON or (suffix not in _DELIMITERS and first in (b"{", b"[", b"")):
-        blocks = _read_array(stream, name) if first == b"[" else _read_lines(stream, name, columns)
+    first = b"".join(start.removeprefix(_MARK).split())[:2]
+    is_json = first in (b'{"', b"[{") or (suffix not in _DELIMITERS and first[:1] in (b"{", b"[", b""))
+    if suffix in _JSON or is_json:  # which begins as no header of CSV does
+        blocks = _read_array(stream, name) if first[:1] == b"[" else _read_lines(stream, name, columns)
         sep = None
     else:
         blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
@@ -280,6 +282,8 @@ class _Json:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
             why = NO_JSON.format(word[1]) if word else f"not JSON: {error.msg}"
             why += "; write each object on one line" * (line.strip() == b"{")
+            is_csv = b":" not in line and re.search(rb"[,;\t]", line)
+            why += "; if this is CSV, rename the file to end in .csv" * bool(is_csv)
             return RowError(why, error.colno)
         except InputError as error:
             return RowError(str(error))

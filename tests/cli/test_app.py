@@ -72,6 +72,20 @@ def test_compare_says_how_much_changed_and_gives_no_verdict(run):
     assert "a            0.0000  1.0000  +1.0000\n" in out
 
 
+def test_what_loops_and_ledgers_save_is_shown_compared_and_merged_as_the_state_in_it(run):
+    ev = saved("state", ({"a"}, {"b"}), ({"b"}, {"b"}))
+    ledger = se.Ledger(ev - ev)
+    ledger.put("shard", 1, ev)
+    shown = run("show", "state").out
+    assert "f1_micro ↑      0.5000\n" in shown
+    for held in (se.Checkpoint(ev, 2), ledger, se.Pending(ev), se.Checkpoint(ledger, 2)):
+        held.save("held")
+        assert run("show", "held").out == shown
+        assert "f1_micro ↑      0.5000  0.5000       0\n" in run("compare", "state", "held").out
+        assert run("merge", "state", "held").out.startswith("4 examples, 2 labels\n")
+        assert run("report", "held", "-o", "page.html").code == 0
+
+
 def test_the_catalogue_can_be_searched(run):
     every = json.loads(run("metrics", "-f", "json").out)
     assert [row["name"] for row in every["metrics"]] == [entry.name for entry in se.catalogue()]

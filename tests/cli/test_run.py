@@ -68,6 +68,8 @@ def refused(ran, *message: str) -> None:
     ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cell where the header has 2"),
     ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
+    ("t.jsonl", b'a,p\nx,y\n', "t.jsonl:1:1: not JSON: unexpected character, expected a JSON value; if this is CSV, rename"),
+    ("t.json", b'"a"\t"p"\n"x"\t"y"\n', "t.json:1:5: not JSON: unexpected content after document; if this is CSV, rename"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
     ("t.csv", b"A,p\nx,y\n", "t.csv:1: there is no column 'a' (--actual); did you mean 'A'? The"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
@@ -121,6 +123,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", "-a", "a,p", "-p", "p"], "there is no column 'a,p' (--actual); repeat --actual for each column"),
     (["t.jsonl", "--true", "a"], "there is no option --true; did you mean '--actual'?"),
     (["t.jsonl", "--fail-under", "f1"], "there is no option --fail-under; did you mean '--fail-if'?"),
+    (["t.jsonl", "--hlep"], "there is no option --hlep; did you mean '--help'?"),
     (["t.jsonl", "--predcted", "a"], "there is no option --predcted; did you mean '--predicted'?"),
     (["t.jsonl", "--zzz", "a"], "there is no option --zzz; see streameval evaluate --help\n"),
     ([], "FILE... is missing; see streameval evaluate --help"),
@@ -257,11 +260,12 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
         refused(ran, f"{again} is named twice{'' if again == 'plain' else ', as plain'}; name each state once")
     refused(run("merge", "plain", "plain", "--save", "plain"), "plain is named twice")
     refused(run("compare", "plain", "text"), "text is not a saved state")
-    for held in (se.Checkpoint(se.F1()), se.Ledger(se.F1()), se.Pending(se.F1()), se.Trace(se.F1())):
-        held.save("held")
-        ran = run("show", "held")
-        refused(ran, f"held holds a {type(held).__name__}; read it with streameval.load, and save its ")
-        assert hasattr(held, ran.err.split()[-1].removesuffix("()"))
+    se.Trace(se.F1()).save("held")
+    ran = run("show", "held")
+    refused(ran, "held holds a Trace; write its page with streameval.load('held').save_html('page.html')\n")
+    assert hasattr(se.Trace, "save_html")
+    se.Ledger().save("ledger")
+    refused(run("show", "ledger"), "ledger is not a saved state: the ledger is empty and does not know what to count")
     lacking = "scores, which the state does not hold; save one with --scores and --metrics"
     refused(run("show", "plain", "-m", "roc_auc"), f": roc_auc_macro requires {lacking} roc_auc_macro\n")
     scored = se.Evaluator(["ndcg(k=2)"])

@@ -329,10 +329,17 @@ def test_scores_of_cells_go_with_labels_of_cells():
         evaluated([{"tags": "a", "guess": "a|b", "s": "x|0.5"}], scores="s", sep="|", threshold=0.5)
 
 
+@pytest.mark.parametrize("text", ['{"tags": ["a"], "guess": []}\n', ' [\n {"tags": ["a"], "guess": []}]'])
+def test_what_begins_as_json_is_read_as_json_whatever_its_name(tmp_path: Path, text: str):
+    for name in ("a.csv", "a.tsv", "a.txt"):
+        (tmp_path / name).write_text(text)
+        assert evaluated(tmp_path / name).labels == ("a",)
+
+
 def test_a_file_without_a_byte_is_refused_among_others(tmp_path: Path):
     (tmp_path / "a.jsonl").write_bytes(b'{"tags": ["a"], "guess": []}\n')
     (tmp_path / "b.jsonl").touch()
-    with pytest.raises(se.InputError, match=r"b.jsonl is empty; leave it out$"):
+    with pytest.raises(se.InputError, match=r"b.jsonl is empty; leave it out, as by \[path for"):
         evaluated(f"{tmp_path}/*.jsonl")
 
 

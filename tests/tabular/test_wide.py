@@ -153,7 +153,7 @@ def test_values_that_are_none_are_named(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,0,1,0\n1,no,0,0\n")
     with pytest.raises(se.InputError, match="row 0: column 't_x' is b'1'; truth is 0, 1, or"):
         se.evaluate_table(pa.table({"t_x": [b"1"], "p_x": [1]}), actual="t_*", predicted="p_*")
-    with pytest.raises(se.InputError, match=r"a.csv:3: column 't_y' must hold 0 and 1, not 'no'"):
+    with pytest.raises(se.InputError, match=r"a.csv:3: column 't_y' must hold 0 and 1, not 'no'; write 1 for yes"):
         se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
     for cells, wrong in ((["1", "no", "2"], "no"), (["true", " ", "no"], "no"), (["0.5", "true"], "true")):
         table = pa.table({"t_x": cells, "p_x": ["1"] * len(cells)})
