@@ -106,8 +106,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         Parameters
         ----------
         key
-            By what the truth will be matched, for example the number of the request. Any hashable value, under which no
-            prediction waits.
+            By what the truth will be matched, such as the number of the request: any hashable value under which no
+            prediction waits. Keys that are equal are one key, as in a dict: 1, 1.0 and True.
         y_pred
             The prediction, in any form that the evaluator takes, else `InputError`. A compact copy is stored. Of a
             ``label_limit`` only a prediction with more labels than that is refused here. Whether its labels fit those

@@ -146,6 +146,7 @@ def check_order(before: Any, t: Any, name: str) -> None:
         raise InputError(f"{name} must be numbers or datetimes of one kind, not {pair}") from None
     if not fits:
         if hasattr(t, "__iter__") or t != t:
-            raise InputError(f"{name} is {quoted(t)}; give a number or a datetime")
+            advice = ", as datetime.fromisoformat gives" * isinstance(t, str)
+            raise InputError(f"{name} is {quoted(t)}; give a number or a datetime{advice}")
         advice = "the time of the call" if name == "t" else "examples in order of time"
         raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give {advice}")

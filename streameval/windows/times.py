@@ -110,7 +110,8 @@ class _Calendar(Clock):
         if isinstance(t, date):
             return (t.toordinal() - _EPOCH.toordinal()) * _DAY, False
         must = f"{name} must be a datetime, date or numpy.datetime64"
-        raise InputError(f"{must}, as the period is a timedelta, not {quoted(t)}")
+        advice = f"; give datetime.fromisoformat({quoted(t)})" * isinstance(t, str)
+        raise InputError(f"{must}, as the period is a timedelta, not {quoted(t)}{advice}")
 
     def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
@@ -265,6 +266,6 @@ def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
     if isinstance(times, str | bytes) or not isinstance(times, Iterable):
         raise InputError(f"times must be one time per example, not {quoted(times)}")
     array = array_of(times if hasattr(times, "__array__") else list(times), "times")
-    if array.ndim != 1 or array.dtype.kind not in "iufMO" or np.ma.is_masked(times):
+    if array.ndim != 1 or array.dtype.kind not in "iufMOU" or np.ma.is_masked(times):
         raise InputError(f"times must be one time per example, not {quoted(times)}")
     return array

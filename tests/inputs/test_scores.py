@@ -305,6 +305,20 @@ def test_a_sparse_row_has_the_scores_that_it_has_in_its_matrix(kind: Any, option
     assert whole == rows
 
 
+@pytest.mark.parametrize("widths", [(2, 2), (2, 1), (1, 2), (1, 1)])
+def test_what_the_error_advises_for_an_array_a_label_gives_the_scores(widths: tuple[int, ...]):
+    column = np.array([[0.25], [0.5], [1.0]])
+    parts = [column if width == 1 else np.concatenate([1 - column, column], axis=1) for width in widths]
+
+    class model:  # noqa: N801  # as the advice calls it
+        classes_ = tuple(np.array([1] if width == 1 else [0, 1]) for width in widths)
+
+    with pytest.raises(se.InputError, match=r"list of 2 arrays of shape \(3, .\);") as refused:
+        se.score(np.ones((3, 2)), parts, threshold=0.5)
+    advice = str(refused.value).rpartition("give ")[2]
+    assert eval(advice, {"np": np, "y_pred": parts, "model": model}).tolist() == [*np.tile(column, 2).tolist()]  # noqa: S307  # our own
+
+
 def test_a_sparse_row_that_is_wrong_is_named_by_its_place_among_all():
     row, wrong = sp.csr_array([[0.5, 0.0]]), sp.csr_array([[math.nan, 0.0]])
     with pytest.raises(se.InputError, match=r"y_pred\[4097\] .*nan"):

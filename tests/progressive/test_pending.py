@@ -272,6 +272,8 @@ def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
     for wrong in ("today", {1}, [1, 2]):
         with pytest.raises(se.InputError, match="give a number or a datetime"):
             pending.predict(1, {"a"}, t=wrong)
+    with pytest.raises(se.InputError, match=r"give a number or a datetime, as datetime\.fromisoformat gives"):
+        pending.predict(1, {"a"}, t="2024-02-28")
     with pytest.raises(se.InputError, match="nan"):
         se.Pending(se.Evaluator()).predict(1, {"a"}, t=float("nan"))
     start = dt.datetime(2024, 2, 28)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
@@ -263,6 +264,16 @@ def test_a_period_of_numpy_is_a_timedelta():
     for wrong in (np.timedelta64(1, "M"), np.timedelta64(1, "ns"), np.timedelta64("NaT", "s")):
         with pytest.raises(se.InputError, match="must be a datetime"):
             se.TimeRolling(se.Evaluator([]), period=wrong)
+
+
+def test_times_that_are_strings_are_refused_with_what_makes_times_of_them():
+    window, day = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1)), str(DAY)
+    advice = re.escape(f"give datetime.fromisoformat({day!r})")
+    with pytest.raises(se.InputError, match=f"t must be a datetime.*{advice}$"):
+        window.update({"a"}, {"a"}, t=day)
+    for times in ([day], np.array([day]), np.array([day], object)):
+        with pytest.raises(se.InputError, match=rf"times\[0\] must be a datetime.*{advice}$"):
+            window.update_many([{"a"}], [{"a"}], times=times)
 
 
 def test_windows_of_different_build_do_not_merge():
