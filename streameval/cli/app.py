@@ -234,9 +234,10 @@ def compare(
     specs = specs_of(names, None, None) if names else [spec for spec in results[0].specs if spec in results[1].specs]
     if not specs and not output.checks:
         raise UserError("these states were saved with different metrics; name some with --metrics")
+    checked = [*(specs if names else ()), *(spec for check in output.checks for spec in check.specs)]
     for path, each in zip(paths, results, strict=True):
         try:
-            each.report.values([*(specs if names else ()), *(check.metric for check in output.checks)], strict=True)
+            each.report.values(checked, strict=True)
         except MetricError as error:
             raise UserError(f"{path}: {error}") from None
     old, new = (replace(each, specs=tuple(specs)).with_checks(output.checks) for each in results)

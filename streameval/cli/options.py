@@ -182,7 +182,7 @@ def counting_of(
         metrics = DEFAULT_METRICS if decided else ()
         metrics += (() if beta is None else ("fbeta_micro", "fbeta_macro")) + (_SCORED if scored else ())
     specs = specs_of(metrics, beta, options.get("zero_division"))
-    specs += [check.metric for check in checks]
+    specs += [spec for check in checks for spec in check.specs]
     for spec in specs:
         requires_scores = reads_scores(entry_of(spec.name))
         if requires_scores and not scored:

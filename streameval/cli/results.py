@@ -40,6 +40,7 @@ from streameval.windows.base import Window
 Counted: TypeAlias = Evaluator | Metric
 
 _HELD = {Sliced: "with slices", Evaluator: "without slices"}
+_SIZES = ("examples", "weight")
 _TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _CHECK = re.compile(
     r"\s*(?P<change>change\()?\s*(?P<metric>[^\[\]<>]+?)\s*(?(change)\)\s*)(\[(?P<scope>.+)\]\s*)?"
@@ -86,7 +87,9 @@ class Result:
         return tuple(item.spec for item in items if item.error is None)
 
     def with_checks(self, checks: Iterable[Check]) -> Result:
-        return replace(self, specs=tuple(dict.fromkeys((*self.specs, *(check.metric for check in checks)))))
+        return replace(
+            self, specs=tuple(dict.fromkeys((*self.specs, *(spec for check in checks for spec in check.specs))))
+        )
 
     @property
     def parts(self) -> list[Part]:
@@ -216,10 +219,11 @@ def judged(report: Report, counts: Any, thresholds: Any) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check that fails where a metric of a part, or its change, is beyond a limit."""
+    """A check that fails where a metric of a part, a number of examples, or its change, is beyond a limit."""
 
     text: str
-    metric: MetricSpec
+    key: str
+    specs: tuple[MetricSpec, ...]  # the metric, if it is one
     scope: str
     test: str
     limit: float
@@ -235,14 +239,14 @@ class Check:
             raise self.no_slice(", ".join(part.scope for part in parts[1:10]))
         numbers: list[tuple[str, Number]] = []
         for part in chosen:
-            for label, number in part.metrics[self.metric.key].items():
+            for label, number in (part.metrics[self.key] if self.specs else {None: part.sizes[self.key]}).items():
                 words = ("" if part is parts[0] else part.scope, "" if label is None else f"label {printable(label)}")
                 numbers.append((", ".join(filter(None, words)), number))
         values = [(number.value, place) for place, number in numbers if number.value is not None]
         unknown = [(place, number.reason) for place, number in numbers if number.value is None]
         if not values:
             reason = unknown[0][1] if unknown else "no labels"
-            raise UserError(f"--fail-if '{self.text}' cannot be checked: {self.metric.key} is undefined ({reason})")
+            raise UserError(f"--fail-if '{self.text}' cannot be checked: {self.key} is undefined ({reason})")
         if unknown:
             rest = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
             note(f"--fail-if '{self.text}' was not checked for {unknown[0][0]}{rest}: {unknown[0][1]}")
@@ -251,7 +255,7 @@ class Check:
             return ""
         value, place = (min if self.test[0] == "<" else max)(failing)
         more = f"; {len(failing)} of {len(values)} fail" if len(values) > 1 else ""
-        name = "" if self.metric.key in self.text else self.metric.key
+        name = "" if self.key in self.text else self.key
         return f"{': '.join([*filter(None, [name, place]), f'{value:.10g}'])}{more}"
 
 
@@ -270,11 +274,12 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
             of = " of compare" * change
             raise UserError(f"--fail-if '{text}' is not a check{of}; write {either(map(repr, forms))}")
         try:
-            metric = parse_spec(match["metric"])
+            specs = () if match["metric"] in _SIZES else (parse_spec(match["metric"]),)
         except MetricError as error:
             raise UserError(f"--fail-if '{text}': {error}") from None
         scope = "all" if match["scope"] is None else _tight(match["scope"])
-        checks.append(Check(text, metric, scope, match["test"], float(match["limit"])))
+        key = specs[0].key if specs else match["metric"]
+        checks.append(Check(text, key, specs, scope, match["test"], float(match["limit"])))
     return checks
 
 

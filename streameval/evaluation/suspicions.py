@@ -211,9 +211,13 @@ def _of_alike(counted: _Counted) -> _Warnings:
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
             mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
         kinds = {type(names[place]) for place in group}
-        looks = {composed(printable(names[place])) for place in group}
-        if counted.config.labels is None and not (mine and theirs) and (len(kinds) > 1 or len(looks) < len(group)):
-            mine, theirs = group, group[::-1]  # as of CSV and JSON together, or of names of files and typed ones
+        looks: dict[str, list[int]] = {}
+        for place in group:
+            looks.setdefault(composed(printable(names[place])), []).append(place)
+        twins = max(looks.values(), key=len)
+        if counted.config.labels is None and not (mine and theirs) and (len(kinds) > 1 or len(twins) > 1):
+            twins = twins if len(twins) > 1 else group
+            mine, theirs = twins, twins[::-1]  # as of CSV and JSON together, or of names of files and typed ones
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
@@ -243,7 +247,7 @@ def _of_joined(counted: _Counted) -> _Warnings:
         are_single = mark not in ("", " and ") and {1} <= sample.lengths <= {0, 1} and not are_cells
         if are_single or (len(times) > 1 and 10 * sum(times) >= counted.examples):
             message = f"labels in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are several others, joined"
-            yield "joined", f"{message}; give string.split({mark!r})"
+            yield "joined", f"{message}; give string.split({mark!r}), or if each is a class {wording(*DECLARE)}"
 
 
 def _of_decimals(counted: _Counted) -> _Warnings:
@@ -402,5 +406,5 @@ def _folded(label: Label) -> str:
     name = label if isinstance(label, str) else printable(label)
     name = composed(name.translate(_INVISIBLE), "NFKC")
     folded = name.strip().casefold().replace("_", " ").replace("-", " ")
-    folded = folded.strip(_MARKS) or folded
+    folded = folded.lstrip(_MARKS[1:]).rstrip(_MARKS) or folded  # but not the full stop of ".NET"
     return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas

@@ -49,6 +49,18 @@ def test_each_check_has_its_line(run):
     assert (ran.code, [line.split()[1] for line in ran.err.splitlines()]) == (1, ["f1_micro", "mcc_macro"])
 
 
+def test_numbers_of_rows_and_weights_are_checked_as_metrics_are(run):
+    for check, failed in (
+        ("examples < 4", "3"), ("examples < 3", ""), ("weight <= 3", "3"), ("examples[by=us] > 0", "by=us: 1"),
+        ("examples[by] < 2", "by=us: 1; 1 of 2 fail"),
+    ):  # fmt: skip
+        ran = run(*COMMAND, "--fail-if", check, "--save", "state", stdin=ROWS)
+        assert (ran.code, ran.err) == (1 * bool(failed), f"failed: {check} ({failed})\n" * bool(failed))
+        assert run("show", "state", "--fail-if", check).code == ran.code
+    for check, failed in (("change(examples) <= 0", "0"), ("change(examples) < 0", "")):
+        assert run("compare", "state", "state", "--fail-if", check).code == 1 * bool(failed)
+
+
 @pytest.mark.parametrize(("check", "message"), [
     ("f1_micro", "is not a check; write 'f1_micro < 0.7' or 'f1_micro[region=us] < 0.6'"), ("f1_micro = 1", "is not a"),
     ("f1_micro < high", "is not a check"), ("f1_micro << 1", "is not a check"), ("f1_micro < 1 < 2", "is not a check"),

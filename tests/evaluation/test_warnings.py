@@ -153,6 +153,10 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
         {}, repeat((["a,b"], {"a", "b,c"}), ([], {"a,b"}), (["b,c"], {"b", "c"})), 20, "y_true, such as 'a,b', are"),
     "labels and scores": ({}, repeat((["a"], ["a", "0.76"]), (["b"], ["b", ".5"])), 20, "such as '.5', are decimals;"),
     "full stop": ({}, repeat((["cat", "dog"], ["cat", "dog."])), 20, "'dog' and 'dog.' differ in a full stop or quot"),
+    "class of several": (
+        {}, repeat((["a|b"], ["a|b"]), (["a|c"], ["b"]), (["a"], ["c"])), 20, "if each is a class construct with"),
+    "Unicode form, and case": (
+        {}, repeat(*[({name}, {name}) for name in ("Cafe\u0301", "caf\xe9", "Caf\xe9")]), 20, "\\u0301' and 'Caf\xe9'"),
     "full stop of some": ({}, repeat(({"a", "b"}, {"a", "b."}), ({"b"}, {"b"})), 101, "'b.' differ in a full stop or"),
     "quotation marks": ({}, repeat(({"a", "b"}, {'"a"', "b"})), 20, "a full stop or quotation marks, one only in y_t"),
     "case of scores": (AREA, repeat(({"Cat"}, {"cat": 0.9, "b": 0.2}), ({"a"}, {"a": 0.1})), 20, "differ in case"),
@@ -192,6 +196,7 @@ HONEST: dict[str, tuple[dict[str, Any], Callable[[int], Stream]]] = {
     "one decimal": ({}, repeat((["a"], ["a", "0.5"]))),
     "noise is -1": ({}, draw(lambda n: ([true := -1 if n % 5 < 2 else some(IDS).pop()], [true]))),
     "noise is -1, and all others have two labels": ({}, repeat(([-1], [-1]), ([3, 7], [3, 7]))),
+    "a full stop before a name": ({}, repeat(({".net"}, {"net"}), ({"net"}, {"net"}), ({".net"}, {".net", "c"}))),
     "repeated labels": ({}, draw(lambda n: (["a", "b", "b"][n % 2 :], ["a", *"ab"[: n % 3]]))),
     "negative ids": ({}, draw(lambda _: (true := some([-1, *range(-9, 9)]), guess(true, [*range(-9, 9)])))),
     "yes or no": ({}, draw(lambda _: ([DRAW.choice(["no", "yes"])], [DRAW.choice(["no", "yes"])]))),

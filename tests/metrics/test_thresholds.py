@@ -338,7 +338,7 @@ def test_thresholds_by_label_are_applied_to_the_columns_of_a_frame_by_name():
         (lambda: apply_thresholds([["x"]], 0.5), "2-D array"),
         (lambda: apply_thresholds([[0.5]], [0.1, 0.2]), "threshold has 2 values for 1 label"),
         (lambda: apply_thresholds([[0.5]], math.nan), "threshold must be a number, not NaN"),
-        (lambda: apply_thresholds([[0.5]], {"a": 0.5}), "no value for label 0"),
+        (lambda: apply_thresholds([[0.5]], {"a": 0.5}), "of labels, not of columns; give labels="),
         (lambda: apply_thresholds([[0.5]], {"a": 0.5}, labels=["a", "b"]), "each of the 1 columns, not 2 labels"),
         (lambda: apply_thresholds([[0.5]], ["x"]), "must be a number or one number per label, not 'x'"),
         (lambda: se.Evaluator(["roc_auc"]).best_threshold(3), r"an objective of .*, such as Cost\(\), not 3"),

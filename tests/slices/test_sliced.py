@@ -621,6 +621,10 @@ def test_a_missing_name_is_reported_with_the_nearest_there_is():
     for where in (["eu"], pd.DataFrame):
         with pytest.raises(se.InputError, match="where must be a mapping such as"):
             sliced.update_many([{"a"}], [{"a"}], where=where)
+    with pytest.raises(
+        se.InputError, match=r"or a data frame, as pandas.DataFrame\(where\), not \[\{'region': 'eu'\}\]"
+    ):
+        sliced.update_many([{"a"}], [{"a"}], where=[{"region": "eu"}])
     with pytest.raises(se.InputError, match="in where, region 1 and device 2; give one value of each"):
         example().update_many([{"a"}], [{"a"}], where={"region": ["eu"], "device": [1, 2]})
 
