@@ -145,8 +145,9 @@ class Ledger(Mergeable, Generic[StateT]):
         """Store only the sum of some shards' states, all of them by default, to save memory.
 
         For shards that have sent their last state. Late duplicates of it and older states stay harmless; a newer state
-        is refused, since what it would replace is part of the sum. Shards that were compacted before bring along those
-        in the same sum. Compact ledgers that are to be merged in one place, or in the same groups.
+        is refused, since what it would replace is part of the sum; a single shard stays as it is. Shards that were
+        compacted before bring along those in the same sum. Compact ledgers that are to be merged in one place, or in
+        the same groups.
         """
         if isinstance(shards, str | bytes) or not isinstance(shards, Iterable | None):
             raise InputError(f"shards must be a list of shards, not {quoted(shards)}; write [{quoted(shards)}]")
