@@ -16,9 +16,7 @@ from streameval.cli.outputs import check_outputs, format_of, identity, write_out
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note, say, until_unread
-from streameval.delivery.checkpoint import Checkpoint, load
-from streameval.delivery.ledger import Ledger
-from streameval.errors import MetricError, StreamevalError, warn
+from streameval.errors import MetricError, StreamevalError, above, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.guarding import look_at
 from streameval.evaluation.metric import Metric
@@ -27,7 +25,6 @@ from streameval.metrics.bounds import Bounds
 from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.thresholds import DecisionsAt
-from streameval.progressive.pending import Pending
 from streameval.progressive.trace import Trace
 from streameval.report.model import MetricValue, Report
 from streameval.report.parts import Number, Part, differences, part_of
@@ -39,6 +36,7 @@ from streameval.windows.base import Window
 
 Counted: TypeAlias = Evaluator | Metric
 
+_load = above("delivery.checkpoint", "load")
 _HELD = {Sliced: "with slices", Evaluator: "without slices"}
 _SIZES = ("examples", "weight")
 _TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -132,9 +130,9 @@ def load_state(path: Path, *, warns: bool = True) -> Any:
     if not path.exists():
         raise no_file(path)
     try:
-        state: Any = load(path)
-        while isinstance(state, Checkpoint | Ledger | Pending):
-            state = state.total() if isinstance(state, Ledger) else state.evaluator
+        state: Any = _load(path)
+        while not isinstance(state, Evaluator | Metric | Sliced | Window | Trace):
+            state = state.total() if hasattr(state, "total") else state.evaluator
     except StreamevalError as error:
         why = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path} is not a saved state: {why}".removesuffix(": ")) from None

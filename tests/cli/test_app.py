@@ -76,11 +76,11 @@ def test_what_loops_and_ledgers_save_is_shown_compared_and_merged_as_the_state_i
     ev = saved("state", ({"a"}, {"b"}), ({"b"}, {"b"}))
     ledger = se.Ledger(ev - ev)
     ledger.put("shard", 1, ev)
-    shown = run("show", "state").out
-    assert "f1_micro ↑      0.5000\n" in shown
+    output = run("show", "state").out
+    assert "f1_micro ↑      0.5000\n" in output
     for held in (se.Checkpoint(ev, 2), ledger, se.Pending(ev), se.Checkpoint(ledger, 2)):
         held.save("held")
-        assert run("show", "held").out == shown
+        assert run("show", "held").out == output
         assert "f1_micro ↑      0.5000  0.5000       0\n" in run("compare", "state", "held").out
         assert run("merge", "state", "held").out.startswith("4 examples, 2 labels\n")
         assert run("report", "held", "-o", "page.html").code == 0
