@@ -111,7 +111,7 @@ class FormatError(StreamevalError, ValueError):
 
 @public
 class CounterOverflowError(StreamevalError, OverflowError):
-    """A count would pass 2**63 - 1."""
+    """A count would pass its limit, such as 2**63 - 1."""
 
 
 class _Deferring(threading.local):

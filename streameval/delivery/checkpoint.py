@@ -363,7 +363,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held 
     """Load an object that `save` wrote, whatever its class.
 
     `FormatError`, which names the file, if it holds anything else, is damaged, not a regular file, or larger than
-    ``max_bytes``; `OSError` if it is not there, or cannot be read.
+    ``max_bytes``; `OSError` if it is not there, is a folder, or cannot be read.
     """
     if max_bytes is not None:
         max_bytes = check_number("max_bytes", max_bytes, 0, MOST)

@@ -69,7 +69,7 @@ class MetricInfo:
     read
         The value as a function of the view of that state.
     low, high
-        The range of its values.
+        The range of its values with the default parameters.
     bigger_is_better
         Whether larger values are better; None for metrics that describe the data.
     averages, default, bare

@@ -53,12 +53,21 @@ def _at(
     return ranking(*entry, read=partial(by, usual=usual), parameters=own, **choices)
 
 
+def _hit_cutoff(spec: MetricSpec) -> dict[str, Any]:
+    """What a divisor needs counted: the hits among the first k, if it is their number."""
+    divisor, k = spec.parameter("divisor"), spec.parameter("k")
+    if divisor in ("ranked", "hits") and spec.parameter("unranked") == "last":
+        raise MetricError(f"{spec.key} counts labels that have a rank of their own; it needs unranked=never")
+    if divisor == "hits" and k is None:
+        example = "write map_at(k=10, divisor=hits)"
+        raise MetricError(f"{spec.key} requires k, since its hits are those among the first k; {example}")
+    return {"hit_cutoff": k} if divisor == "hits" else {}
+
+
 def _by_hits(formula: Callable[..., tuple[int, IntArray]], **choices: Any) -> Reading:
     """A number of hits over a divisor, both from the groups and from how many labels could be among the first k."""
 
     def sums(tables: RankingTables, k: int, unranked: Unranked, divisor: str = "k") -> Fraction:
-        if divisor == "ranked" and unranked == "last":
-            raise MetricError('divisor="ranked" counts labels that have a rank of their own; it needs unranked="never"')
         groups = groups_to(tables, k, unranked)
         places = np.minimum(k, groups.l) if divisor == "ranked" else np.full_like(groups.l, k)
         times, den = formula(groups, places)
@@ -70,7 +79,7 @@ def _by_hits(formula: Callable[..., tuple[int, IntArray]], **choices: Any) -> Re
 _of_hits = partial(_at, by=_by_hits)
 _of_hits(
     "precision_at", "Fraction of the top k labels that are true.", "hits / k, mean over examples", _JAIN,
-    parameters=(_DIVISOR,), aliases=("p_at",),
+    parameters=(_DIVISOR,), needs=_hit_cutoff, aliases=("p_at",),
     notes="Divided by k in Spark's RankingMetrics; with ``divisor=\"ranked\"`` by min(k, l), as in Hivemall.",
 )(lambda _, places: (1, places))  # fmt: skip
 _of_hits(
@@ -79,7 +88,7 @@ _of_hits(
 )(lambda groups, _: (1, groups.m))  # fmt: skip
 _of_hits(
     "f1_at", "Harmonic mean of precision and recall at k.", "2 hits / (k + m), mean over examples",
-    "van Rijsbergen 1979, Information Retrieval", parameters=(_DIVISOR,),
+    "van Rijsbergen 1979, Information Retrieval", parameters=(_DIVISOR,), needs=_hit_cutoff,
     notes="With ``divisor=\"ranked\"`` min(k, l) takes the place of k, as in Hivemall.",
 )(lambda groups, places: (2, places + groups.m))  # fmt: skip
 
@@ -116,15 +125,6 @@ def r_precision(tables: RankingTables, unranked: Unranked) -> Fraction:
     return sum_of(groups.t * np.minimum(groups.m - groups.a, groups.g), groups.g * groups.m)
 
 
-def _hit_cutoff(spec: MetricSpec) -> dict[str, Any]:
-    if spec.parameter("divisor") != "hits":
-        return {}
-    if spec.parameter("k") is None:
-        example = "write map_at(k=10, divisor=hits)"
-        raise MetricError(f"{spec.key} requires k, since its hits are those among the first k; {example}")
-    return {"hit_cutoff": spec.parameter("k")}
-
-
 @_at(
     "map_at", "Mean over examples of the average precision at k.",
     "sum of the precision at the rank of each hit / min(m, k), the hits, or m, mean over examples",
@@ -139,11 +139,9 @@ def map_at(tables: RankingTables, k: int, divisor: str, unranked: Unranked) -> F
     """
     if divisor == "hits":
         cutoffs = tables.options.hit_cutoffs
-        if k not in cutoffs or unranked == "last":
-            raise MetricError(
-                f'divisor="hits" is counted for ranked labels at k in {quoted(cutoffs)}, not at '
-                f'{None if k == ENDLESS else k} with unranked="{unranked}"; name this metric when constructing'
-            )
+        if k not in cutoffs:
+            counted = f'divisor="hits" is counted for k in {quoted(cutoffs)}, not for {None if k == ENDLESS else k}'
+            raise MetricError(f"{counted}; name this metric when constructing")
         return average_precision_of_hits(tables.hits, k)
     groups = groups_to(tables, k, unranked)
     return average_precision_of(groups, groups.m if divisor == "true" else np.minimum(groups.m, k), k)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from streameval.errors import InputError, MetricError
+from streameval.inputs.forms import FRAMES, columns_of, form_of
 from streameval.inputs.values import array_of, plain_array, reached
 from streameval.kernel.curves import bins as binned
 from streameval.kernel.types import Flags, FloatArray, IntArray, UInt8Array
@@ -278,7 +279,7 @@ def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Seque
     [[0, 1], [1, 1]]
     """
     numbers = _scores(scores)
-    columns = [*getattr(scores, "columns", ())]
+    columns: list[Any] = columns_of(scores, form) if (form := form_of(scores)) in FRAMES else []
     labels = (columns or None) if labels is None else labels
     if labels is not None and columns != [*labels] and {*columns} == {*labels}:
         raise InputError(f"columns are in another order than labels={quoted([*labels])}; give scores[labels]")

@@ -109,9 +109,9 @@ class Pending(Holder, Generic[EvaluatorT]):
             By what the truth will be matched, such as the number of the request: any hashable value under which no
             prediction waits. Keys that are equal are one key, as in a dict: 1, 1.0 and True.
         y_pred
-            The prediction, in any form that the evaluator takes, else `InputError`. A compact copy is stored. Of a
-            ``label_limit`` only a prediction with more labels than that is refused here. Whether its labels fit those
-            that are counted by then is known when its truth arrives: `observe` raises `LabelError`, and it still waits.
+            The prediction, in any form that the evaluator takes but sparse rows for rankings or curves, else
+            `InputError`. A compact copy is stored. Here ``label_limit`` refuses a prediction with more labels;
+            whether they fit those counted when its truth arrives, `observe` says by `LabelError`, and it still waits.
         t
             The time now, at which the prediction arrives here: numbers or datetimes, which must not go backwards.
             Needed if there is a ``max_age``.

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import streameval as se
@@ -321,8 +322,9 @@ SWAPPED = pd.DataFrame({"b": [0.2], "a": [0.8]})
 
 
 def test_thresholds_by_label_are_applied_to_the_columns_of_a_frame_by_name():
-    assert apply_thresholds(SWAPPED, {"a": 0.5, "b": 0.3}).tolist() == [[0, 1]]
-    assert apply_thresholds(SWAPPED, [0.3, 0.5]).tolist() == [[0, 1]]  # in the order of the columns
+    for frame in (SWAPPED, pa.table({"b": [0.2], "a": [0.8]})):
+        assert apply_thresholds(frame, {"a": 0.5, "b": 0.3}).tolist() == [[0, 1]]
+        assert apply_thresholds(frame, [0.3, 0.5]).tolist() == [[0, 1]]  # in the order of the columns
     with pytest.raises(InputError, match="no value for label 'b'"):
         apply_thresholds(SWAPPED, {"a": 0.5})
 

@@ -730,6 +730,15 @@ def test_masked_times_are_refused():
         assert window.get() == {}
 
 
+def test_times_without_order_are_refused():
+    for kind in (se.TimeRolling, se.Tumbling, se.Fading):
+        for times in ({1.0, 2.0}, {1.0: 0, 2.0: 0}, "12"):
+            with pytest.raises(se.InputError, match="times must be one time per example"):
+                kind(se.F1(), **{"half_life" if kind is se.Fading else "period": 1.0}).update_many(
+                    [{"a"}] * 2, [{"a"}] * 2, times=times
+                )
+
+
 def test_windows_of_different_build_do_not_merge():
     window = se.TimeRolling(se.F1(), 5)
     for other in (se.TimeRolling(se.F1(), 6), se.TimeRolling(se.F1(average="micro"), 5), se.Rolling(se.F1(), 5)):
