@@ -194,8 +194,10 @@ def put_states(sink: Sink, config: Config, contents: Mapping[str, Any], least: i
     put_content(sink, decisions, least)
     for options in config.options:
         content = contents[options.kind]
-        own = set(keys_of(content.labels))
-        missing = [place for place, key in enumerate(keys_of(decisions.labels[content.fixed :])) if key not in own]
+        missing = list[int]()
+        if len(content.labels) < len(decisions.labels):
+            own = set(keys_of(content.labels[:]))
+            missing = [place for place, key in enumerate(keys_of(decisions.labels[content.fixed :])) if key not in own]
         sink.varint(len(missing))
         sink.column(np.array(missing, np.int64))
         KINDS[options.kind].code().put(sink, content)

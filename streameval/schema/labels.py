@@ -68,10 +68,10 @@ def in_order(label: Label) -> tuple[bool, int, str]:
 def ascending(labels: Sequence[Label]) -> bool:
     """Whether labels are in order and distinct: integers by value, then strings by code point."""
     integers = countOf(map(type, labels), int)
-    numbers, words = labels[:integers], labels[integers:] if integers else labels
-    if str in map(type, numbers):
-        return False
-    return all(map(lt, numbers, numbers[1:])) and all(map(lt, words, islice(words, 1, None)))
+    if 0 < integers < len(labels):
+        numbers, words = labels[:integers], labels[integers:]
+        return str not in map(type, numbers) and ascending(numbers) and ascending(words)
+    return all(map(lt, labels, islice(labels, 1, None)))
 
 
 Key: TypeAlias = Label | bytes
@@ -167,18 +167,21 @@ class LabelIndex:
         order = self._order
         if order is None or len(order) != len(self.labels):
             grown, before = self.labels[self.fixed :], order
-            order = np.arange(self.fixed + len(grown))
-            if before is not None and 0 < len(order) - len(before) < len(before) // 16:  # few take their places sooner
+            size = self.fixed + len(grown)
+            if before is not None and 0 < size - len(before) < len(before) // 16:  # few take their places sooner
 
                 def key(column: int) -> tuple[bool, int, str]:
                     return in_order(self.labels[column])
 
-                new = sorted(range(len(before), len(order)), key=key)
+                new = sorted(range(len(before), size), key=key)
                 order = np.insert(before, [bisect(before, key(column), self.fixed, key=key) for column in new], new)
-            elif not ascending(grown):
+            elif ascending(grown):
+                del grown  # which takes as much as the order
+                order = np.arange(size)
+            else:
                 keys: Any = grown if len(set(map(type, grown))) == 1 else list(map(in_order, grown))
-                order[self.fixed :] = sorted(range(len(grown)), key=keys.__getitem__)
-                order[self.fixed :] += self.fixed
+                after = sorted(range(len(grown)), key=keys.__getitem__)
+                order = np.append(np.arange(self.fixed), np.add(after, self.fixed))
             self._order = order
         return order
 

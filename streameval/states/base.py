@@ -39,9 +39,25 @@ class Content:
     """What a state holds, in canonical order, whatever its history; large parts are read from it when called."""
 
     examples: int
-    labels: tuple[Label, ...]  # the declared ones in their order, then the rest that is mentioned, sorted
+    labels: Any  # the declared ones in their order, then the rest that is mentioned, sorted
     fixed: int  # how many are declared
     scale: int | None  # of weight sums, in units of ``2**-scale``, as small as can be; None if all equal their counts
+
+
+def by_column(columns: IntArray, read: Callable[[IntArray], Any]) -> Any:
+    """What a function reads of columns; if they are many, that of some when they are sliced."""
+    return read(columns) if len(columns) <= FEW else _ByColumn(columns, read)
+
+
+class _ByColumn:
+    def __init__(self, columns: IntArray, read: Callable[[IntArray], Any]) -> None:
+        self._columns, self._read = columns, read
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, rows: slice) -> Any:
+        return self._read(self._columns[rows])
 
 
 class State(ABC, Generic[K]):
@@ -349,13 +365,10 @@ class State(ABC, Generic[K]):
         return order if mentioned.all() else order[mentioned[order]]
 
     def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
-        names = self.labels.labels
-        if len(columns) == len(names) and (columns[1:] > columns[:-1]).all():  # all in their order
-            return tuple(names)
-        return tuple(map(names.__getitem__, columns.tolist()))
+        return tuple(map(self.labels.labels.__getitem__, columns.tolist()))
 
-    def _head(self, columns: IntArray, scale: int | None) -> tuple[int, tuple[Label, ...], int, int | None]:
-        return self.examples, self.labels_of(columns), self.labels.fixed, scale
+    def _head(self, columns: IntArray, scale: int | None) -> tuple[int, Any, int, int | None]:
+        return self.examples, by_column(columns, self.labels_of), self.labels.fixed, scale
 
     @abstractmethod
     def content(self) -> Any:

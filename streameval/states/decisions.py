@@ -22,7 +22,7 @@ from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import FloatArray, IntArray, Integers, Lists, RowKey, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Packed, Ragged
 from streameval.schema.recording import rows_of
-from streameval.states.base import Content, Part, State
+from streameval.states.base import Content, Part, State, by_column
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
@@ -35,7 +35,7 @@ _NARROW = 64  # labels: lists of so few are weighed as rows, in a quarter of the
 class DecisionContent(Content):
     """What a state of decisions holds; see `Content`."""
 
-    cells: IntArray  # of each label, shape (labels, 5)
+    cells: Any  # of each label, shape (labels, 5)
     keys: IntArray  # in lexicographic order, shape (distinct, 4)
     times: IntArray  # how many examples had each
     weights: Callable[[], Iterable[int]]  # of the cells, without true negatives, and then of the row keys, if any
@@ -140,18 +140,12 @@ class Decisions(State[Key]):
 
     def content(self) -> DecisionContent:
         scale, columns = self.canonical_scale(), self.columns()
-        if len(columns) <= BLOCK:
-            cells = self.by_label(columns, None)
-        else:  # in no more bytes than they take
-            top = max(int(self.by_label(part, None).max()) for part in in_blocks(columns))
-            cells = np.empty((5, len(columns)), np.min_scalar_type(top))
-            for at, part in enumerate(in_blocks(columns)):
-                cells[:, BLOCK * at : BLOCK * (at + 1)] = self.by_label(part, None)
+        cells = by_column(columns, lambda part: self.by_label(part, None).T)
         keys, times = self.table.row_keys()
         order = np.lexsort(keys.T[::-1])
         keys, times = keys[order], times[order]
         weights = tuple if scale is None else partial(self._in_order, self._weights_at(0), columns, keys, scale)
-        return DecisionContent(*self._head(columns, scale), cells.T, keys, times, weights)
+        return DecisionContent(*self._head(columns, scale), cells, keys, times, weights)
 
     @staticmethod
     def _in_order(sums: ExactSums[Key], columns: IntArray, keys: IntArray, scale: int) -> Iterator[int]:

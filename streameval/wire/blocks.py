@@ -9,7 +9,6 @@ import numpy as np
 
 from streameval.errors import FormatError
 from streameval.kernel.backend import packing
-from streameval.states.decisions import in_blocks
 from streameval.states.weights import trailing_zeros
 
 ROWS = 2**12
@@ -58,13 +57,6 @@ class Blocks:
             yield _packed(numbers, *form)
         for size, own, raw in drained(self._blocks):
             yield raw if own == form else _packed(_unpacked(raw, size, self._words, *own), *form)
-
-
-def pieces_of_column(column: Numbers, least: int) -> Iterator[bytes]:
-    """The bytes of a column that is there, packed block by block."""
-    blocks = Blocks(least)
-    blocks.add(column, keep=False)
-    return blocks.pieces(in_blocks(column))
 
 
 def drained(parts: list[T]) -> Iterator[T]:

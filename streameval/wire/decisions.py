@@ -15,7 +15,7 @@ from streameval.wire.values import take_labels
 def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
     """Write a content; counts of labels take ``least`` bytes at least."""
     sink.varint(content.examples)
-    sink.labels(content.labels[content.fixed :])
+    sink.labels(content.labels, content.fixed)
     sink.columns(content.cells, least)
     sink.varint(len(content.times))
     sink.columns(content.keys)

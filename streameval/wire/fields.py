@@ -14,7 +14,8 @@ from streameval.errors import FormatError
 from streameval.kernel.backend import packing
 from streameval.kernel.types import Int32Array, IntArray
 from streameval.schema.labels import Label
-from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, DamageError, Numbers, Packed, pieces_of_column
+from streameval.states.decisions import in_blocks
+from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, DamageError, Numbers, Packed
 
 # No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
 FINEST = 1074 + 65 + 53
@@ -106,11 +107,12 @@ class Sink(list["bytes | Iterator[bytes]"]):
     def label(self, label: Label) -> None:
         self.append(_bytes_of_label(label))
 
-    def labels(self, labels: Sequence[Label]) -> None:
+    def labels(self, labels: Any, start: int = 0) -> None:
         if len(labels) <= 1_000:
-            self.append(_bytes_of_few_labels(tuple(labels)))
+            self.append(_bytes_of_few_labels(tuple(labels[start:])))
         else:
-            self += (varint(len(labels)), _joined(map(_bytes_of_label, labels)))
+            each = islice(chain.from_iterable(in_blocks(labels)), start, None)
+            self += (varint(len(labels) - start), _joined(map(_bytes_of_label, each)))
 
     def numbers(self, pairs: tuple[tuple[Label, float], ...]) -> None:
         self.varint(len(pairs))
@@ -121,11 +123,13 @@ class Sink(list["bytes | Iterator[bytes]"]):
         """Integers below 2**63, each in as many bytes as the largest needs, but in ``least`` at least."""
         self.columns(column[:, np.newaxis], least)
 
-    def columns(self, table: IntArray | Int32Array, least: int = 0) -> None:
+    def columns(self, table: Any, least: int = 0) -> None:
         if len(table) <= ROWS:
-            self.append(packing.pack_columns(np.asarray(table, np.int64), least))
+            self.append(packing.pack_columns(np.asarray(table[:], np.int64), least))
         else:
-            self += (pieces_of_column(column, least) for column in table.T)
+            every = range(table[:1].shape[1])
+            pieces = _pieces_of_blocks(lambda: (part.T for part in in_blocks(table)), len(every), every, least)
+            self.append(islice(pieces, 1, None))  # after how many rows there are
 
     def blocks(self, make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int] = ()) -> None:
         """How many rows, then each column; blocks are made anew for each that is not stored."""
@@ -157,12 +161,12 @@ def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _pieces_of_blocks(
-    make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int]
+    make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int], least: int = 0
 ) -> Iterator[bytes]:
     few = list(islice(make(), 2))
     blocks, stored = (make(), stored) if len(few) > 1 else (few, range(count))
     del few
-    columns = [Blocks() for _ in range(count)]
+    columns = [Blocks(least) for _ in range(count)]
     for block in blocks:
         for place, (column, numbers) in enumerate(zip(columns, block, strict=True)):
             column.add(numbers, keep=place in stored)

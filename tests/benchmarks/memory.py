@@ -53,6 +53,13 @@ def decisions(n: int, labels: int, weighted: bool = False, each: int = 12) -> An
     return ev
 
 
+def integers(count: int) -> Any:
+    """Labels of which each takes few bytes."""
+    ev = se.Evaluator(["f1_macro"])
+    ev.update_many(*[[[7 * number] for number in range(count)]] * 2)
+    return ev
+
+
 def counted(metrics: list[str], n: int, labels: int, weighted: bool = False, kind: type = np.float64) -> Any:
     ev = se.Evaluator(metrics, labels=names(labels))
     true, pred = scores(n, labels, kind)
@@ -118,6 +125,7 @@ CASES: dict[str, Callable[[], Any]] = {
     **{f"{name} weighted": lambda name=name: weighted_scores(name) for name in KINDS},
     "decisions, 20,000 labels": lambda: decisions(20_000, 20_000),
     "decisions, 300,000 labels": lambda: decisions(300_000, 300_000),
+    "decisions, 250,000 integers": lambda: integers(250_000),
     "decisions weighted, 20,000 labels": lambda: decisions(20_000, 20_000, True),
     "decisions weighted, 150,000 labels": lambda: decisions(150_000, 150_000, True),
     "label sets, 5,000": lambda: pairs(5_000, 300, "labelsets"),

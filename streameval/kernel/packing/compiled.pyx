@@ -57,7 +57,7 @@ def unpack_columns(bytes data, Py_ssize_t at, Py_ssize_t end, Py_ssize_t length,
             return table, OTHERWISE
         if width and length > (size - at) // width:
             return table, CUT
-        all_ = sp_read(raw + at, length, width, &cell[column, 0]) if length else 0
+        all_ = sp_read(raw + at, length, width, &cell[column, 0]) if width and length else 0
         at += width * length
         if width > least and not all_ >> 8 * (width - 1):
             return table, OTHERWISE

@@ -39,10 +39,10 @@ static void sp_write(const char *from, ptrdiff_t step, ptrdiff_t length, int wid
     }
 }
 
-/* Read integers of so many bytes; all their bits, one or another. */
+/* Read integers of so many bytes, not 0; all their bits, one or another. */
 static uint64_t sp_read(const uint8_t *from, ptrdiff_t length, int width, int64_t *to) {
     const uint8_t *end = from + length * width;
-    const uint64_t first = width ? ~0ull >> (64 - 8 * width) : 0;
+    const uint64_t first = ~0ull >> (64 - 8 * width);
     uint64_t all = 0;
     for (ptrdiff_t i = 0; i < length; i++, from += width) {
         uint64_t value = 0;
