@@ -215,13 +215,10 @@ def _list(examples: Any, argument: Argument) -> Source:
     shape = getattr(first, "shape", ())  # which groups of pandas do not have
     if argument.many and getattr(first, "ndim", 0) == 2 and shape[:1] not in ((), (1,)):
         name, advice = argument.name, one_array(argument.name, first)
-        widths = sorted({(getattr(each, "shape", ()) or (0,))[-1] for each in examples})
-        ways = {
-            (1,): f"np.concatenate({name}, axis=1)", (2,): f"np.stack([p[:, 1] for p in {name}], axis=1)",
-            # Of a label with one class in training there is one column.
-            (1, 2): f"np.stack([p @ (c == 1) for p, c in zip({name}, model.classes_)], axis=1)",
-        }  # fmt: skip
-        if way := ways.get(tuple(widths)):
+        ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
+        if any(getattr(each, "shape", shape) != shape for each in examples):  # of a label of one class in training
+            ways = dict.fromkeys(ways, f"np.stack([p @ (c == 1) for p, c in zip({name}, model.classes_)], axis=1)")
+        if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
         arrays = f"{number_of(len(examples), 'array')} of shape {tuple(first.shape)}"
         raise InputError(f"{name} is a list of {arrays}; {advice}")

@@ -299,9 +299,7 @@ def _scores(scores: ArrayLike) -> np.ndarray[Any, Any]:
 def _bounds(thresholds: Thresholds, labels: Sequence[Label] | None, width: int) -> FloatArray:
     """One threshold per column."""
     if labels is None and isinstance(thresholds, Mapping) and str in map(type, thresholds):
-        raise InputError(
-            f"thresholds are of labels, not of columns; give labels={quoted([*thresholds])}, in their order"
-        )
+        raise InputError(f"thresholds are of labels, not of columns; give labels={quoted([*thresholds])}, in order")
     names = tuple(range(width) if labels is None else labels)
     if len(names) != width:
         raise InputError(f"labels must name each of the {width} columns, not {number_of(len(names), 'label')}")

@@ -47,7 +47,6 @@ _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _SCORE = re.compile(r":\s*[+-]?[\d.]+(e[+-]?\d+)?(?=\s*([|,;/+&\s]|$))", re.IGNORECASE)
 _DIGITS = re.compile("[01]{3,}")
 _NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
-_YES_OR_NO = frozenset(["yes", "no", "y", "n", "t", "f", "on", "off"])
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
 _MISSING = frozenset(["None", "none", "nan", "NaN", "NA", "N/A", "n/a", "null", "NULL", r"\N", "-"])
 """What programs write in place of an empty cell."""
@@ -186,7 +185,7 @@ def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
     wrong = max(pc.index(pc.match_substring_regex(text, form, ignore_case=True), False).as_py() for _, form in kinds)
     cell = column[wrong].as_py()
     what = "0 and 1" if flags else "numbers with a decimal point" if "," in cell else "numbers"
-    advice = "; write 1 for yes and 0 for no" * (flags and cell.strip().lower() in _YES_OR_NO)
+    advice = "; write 1 for yes and 0 for no" * (flags and cell.isalpha() and cell.lower() not in _WORDS)
     raise InputError(f"column {name!r} must hold {what}, not {quoted(cell)}{advice} (row {wrong} of the batch)")
 
 

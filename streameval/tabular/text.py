@@ -80,8 +80,7 @@ def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str 
             raise InputError(f"{name} cannot be read: {error}; it may be damaged or incomplete") from None
         return
     if not start:
-        advice = "; leave it out, as by [path for path in paths if os.path.getsize(path)]"
-        raise EmptyError(f"{name} is empty{wording(advice, '')}")
+        raise EmptyError(f"{name} is empty{wording('; leave it out: [*filter(os.path.getsize, paths)]', '')}")
     for magic, kind in _REFUSED.items():
         if start.startswith(magic):
             raise InputError(f"{name} is {kind.format(f' {name}' * (name != STDIN))}")

@@ -339,7 +339,7 @@ def test_what_begins_as_json_is_read_as_json_whatever_its_name(tmp_path: Path, t
 def test_a_file_without_a_byte_is_refused_among_others(tmp_path: Path):
     (tmp_path / "a.jsonl").write_bytes(b'{"tags": ["a"], "guess": []}\n')
     (tmp_path / "b.jsonl").touch()
-    with pytest.raises(se.InputError, match=r"b.jsonl is empty; leave it out, as by \[path for"):
+    with pytest.raises(se.InputError, match=r"b.jsonl is empty; leave it out: \[\*filter\(os.path.getsize, paths\)\]$"):
         evaluated(f"{tmp_path}/*.jsonl")
 
 
