@@ -175,7 +175,7 @@ class DependencyError(StreamevalError, ImportError):
 
 
 @contextmanager
-def naming(part: str) -> Iterator[None]:
+def naming(part: object) -> Iterator[None]:
     """Let errors say in which part of all they are, if it has a name."""
     try:
         yield

@@ -21,7 +21,7 @@ from streameval.cli.reading import Source, UserError, count, growing, sources_of
 from streameval.cli.render import Document, json_of, show, show_tables, write_line, write_rows
 from streameval.cli.results import Output, Result, comparison, interrupted, load_state, load_states, merged
 from streameval.cli.settings import is_terminal, note, say
-from streameval.errors import MetricError
+from streameval.errors import naming
 from streameval.evaluation.evaluator import Evaluator
 from streameval.evaluation.guarding import look_at
 from streameval.evaluation.pages import to_html
@@ -236,10 +236,8 @@ def compare(
         raise UserError("these states were saved with different metrics; name some with --metrics")
     checked = [*(specs if names else ()), *(spec for check in output.checks for spec in check.specs)]
     for path, each in zip(paths, results, strict=True):
-        try:
+        with naming(path):
             each.report.values(checked, strict=True)
-        except MetricError as error:
-            raise UserError(f"{path}: {error}") from None
     old, new = (replace(each, specs=tuple(specs)).with_checks(output.checks) for each in results)
     return output.write(comparison(old, new, paths, renamed(names)))
 

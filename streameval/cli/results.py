@@ -16,7 +16,7 @@ from streameval.cli.outputs import check_outputs, format_of, identity, write_out
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note, say, until_unread
-from streameval.errors import MetricError, StreamevalError, above, warn
+from streameval.errors import MetricError, StreamevalError, above, naming, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.guarding import look_at
 from streameval.evaluation.metric import Metric
@@ -162,10 +162,8 @@ def merged(paths: list[Path]) -> Any:
         if type(part) is not type(total):
             kinds = [_HELD.get(type(each), f"of the class {type(each).__name__}") for each in (part, total)]
             raise UserError(f"{path} is {kinds[0]}, {paths[0]} {kinds[1]}; evaluate both with the same options")
-        try:
+        with naming(path):
             total.merge(part)
-        except StreamevalError as error:
-            raise UserError(f"{path}: {error}") from None
     return total
 
 
@@ -271,10 +269,8 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
             forms = f"{name} < {limits[0]}", f"{name}[region=us] < {limits[1]}"
             of = " of compare" * change
             raise UserError(f"--fail-if '{text}' is not a check{of}; write {either(map(repr, forms))}")
-        try:
+        with naming(f"--fail-if '{text}'"):
             specs = () if match["metric"] in _SIZES else (parse_spec(match["metric"]),)
-        except MetricError as error:
-            raise UserError(f"--fail-if '{text}': {error}") from None
         scope = "all" if match["scope"] is None else _tight(match["scope"])
         key = specs[0].key if specs else match["metric"]
         checks.append(Check(text, key, specs, scope, match["test"], float(match["limit"])))

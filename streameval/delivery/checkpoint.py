@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
 from streameval.delivery.shards import MOST
-from streameval.errors import InputError, StreamevalError, public
+from streameval.errors import InputError, StreamevalError, naming, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
@@ -29,7 +29,7 @@ from streameval.schema.keywords import explain_methods, explained
 from streameval.schema.text import check_number, number_or_none, quoted
 from streameval.wire.envelope import CHECKPOINT, sealed, sized
 from streameval.wire.fields import Source, require, varint
-from streameval.wire.files import check_writable, naming_file, path_text, read_file, write_file
+from streameval.wire.files import check_writable, path_text, read_file, write_file
 
 _MORE = Ledger, Pending, Trace
 _PATIENCE = 1.0  # seconds that save() waits for step() of another thread
@@ -163,7 +163,7 @@ class Checkpointer(Generic[HeldT]):
             self._ours = {None, own := self._identity()}  # what may be there, and is replaced
             if own is not None:
                 data = read_file(self._path)
-                with naming_file(self._path):
+                with naming(self._path):
                     loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
                 context = f"the {type(evaluator).__name__} passed in does not fit {self._path}"
                 become(evaluator, loaded.evaluator, context)
@@ -368,7 +368,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held 
     if max_bytes is not None:
         max_bytes = check_number("max_bytes", max_bytes, 0, MOST)
     data = read_file(path, max_bytes)
-    with naming_file(path):
+    with naming(path):
         return decoded(data)
 
 

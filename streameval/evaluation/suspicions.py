@@ -214,9 +214,8 @@ def _of_alike(counted: _Counted) -> _Warnings:
         looks: dict[str, list[int]] = {}
         for place in group:
             looks.setdefault(composed(printable(names[place])), []).append(place)
-        twins = max(looks.values(), key=len)
-        if counted.config.labels is None and not (mine and theirs) and (len(kinds) > 1 or len(twins) > 1):
-            twins = twins if len(twins) > 1 else group
+        twins = next((same for same in looks.values() if len(same) > 1), group)
+        if counted.config.labels is None and not (mine and theirs) and (len(kinds) > 1 or len(looks) < len(group)):
             mine, theirs = twins, twins[::-1]  # as of CSV and JSON together, or of names of files and typed ones
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]

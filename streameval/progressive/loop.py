@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, TypeAlias, get_args
 
-from streameval.errors import InputError, StreamevalError
+from streameval.errors import InputError, StreamevalError, naming
 from streameval.inputs.values import checked_weight
 from streameval.progressive.target import Target, check_order, instant, keywords_of, reads_scores
 from streameval.progressive.trace import Trace
@@ -226,10 +226,8 @@ class Loop:
         weight = extra.pop("w", None)
         if self._weight is not None:
             weight = self._weight(place, x, y)
-            try:
+            with naming(f"dataset[{place}]"):
                 weight = checked_weight(weight)
-            except InputError as error:
-                raise InputError(f"dataset[{place}]: {error}") from None
         return Question(place, x, y, extra, weight, due), now
 
     def _answered(self, question: Question) -> Question:

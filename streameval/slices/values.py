@@ -95,8 +95,7 @@ def value_of(where: Any, name: str) -> Any:
         names = getattr(where, "column_names", None)
         names = getattr(where, "columns", None) if names is None else names
         if names is None or isinstance(where, type):
-            rows = isinstance(where, list | tuple) and any(isinstance(row, Mapping) for row in where)
-            frame = ", or a data frame, as pandas.DataFrame(where)" * rows
+            frame = ", or a data frame, as pandas.DataFrame(where)" * (type(where) is list and dict in map(type, where))
             raise InputError(f"where must be a mapping such as {{{name!r}: ...}}{frame}, not {quoted(where)}")
     if name not in names:
         near = suggestion(name, [known for known in names if isinstance(known, str)])

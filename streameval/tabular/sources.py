@@ -322,10 +322,8 @@ def _of(path: str, names: Iterable[str]) -> bool:
 
 def _scans(dataset: Any, whole: list[str], columns: Columns) -> list[tuple[Any, Any]]:
     """The files of a dataset one by one, each with the columns that it holds of those that are read."""
-    try:
+    with naming(dataset.files[0]):
         names = columns.check_names(whole)
-    except InputError as error:
-        raise InputError(f"{dataset.files[0]}: {error}") from None
     scans = list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
         with _intact(fragment.path):

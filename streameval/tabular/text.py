@@ -281,8 +281,7 @@ class _Json:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
             why = NO_JSON.format(word[1]) if word else f"not JSON: {error.msg}"
             why += "; write each object on one line" * (line.strip() == b"{")
-            is_csv = b":" not in line and re.search(rb"[,;\t]", line)
-            why += "; if this is CSV, rename the file to end in .csv" * bool(is_csv)
+            why += "; if this is CSV, rename the file to end in .csv" * (b":" not in line and b"," in line)
             return RowError(why, error.colno)
         except InputError as error:
             return RowError(str(error))

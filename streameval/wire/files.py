@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from streameval.errors import FormatError, InputError, wording
+from streameval.errors import FormatError, InputError, naming, wording
 from streameval.schema.text import quoted
 from streameval.wire.envelope import check_start
 
@@ -234,7 +234,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> byt
     """The bytes of a file that this package wrote; of any other or larger one it reads the start, for `FormatError`."""
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     path = path_text(path)
-    with naming_file(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
+    with naming(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
             reads = wording("load() reads files that save() wrote", "write its bytes to a file, and name that")
@@ -244,12 +244,3 @@ def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> byt
         check_start(file.read(16), status.st_size)
         file.seek(0)
         return file.readall()
-
-
-@contextlib.contextmanager
-def naming_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let an error about bytes say in which file they were."""
-    try:
-        yield
-    except FormatError as error:
-        raise FormatError(f"{os.fspath(path)}: {error}") from None
