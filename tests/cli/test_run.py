@@ -69,7 +69,7 @@ def refused(ran, *message: str) -> None:
     ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
     ("t.jsonl", b'a,p\nx,y\n', "t.jsonl:1:1: not JSON: unexpected character, expected a JSON value; if this is CSV"),
-    ("t.json", b'"a","p"\n"x","y"\n', "t.json:1:5: not JSON: unexpected content after document; if this is CSV"),
+    ("t.json", b'"a","p"\n"x","y"\n', "t.json:1:4: not JSON: unexpected content after document; if this is CSV"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
     ("t.csv", b"A,p\nx,y\n", "t.csv:1: there is no column 'a' (--actual); did you mean 'A'? The"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
