@@ -26,8 +26,8 @@ Input
 files FILE...      Files to read: JSON Lines, CSV, TSV, Parquet or Arrow. Globs are expanded; '-' reads standard input.
 file FILE          The growing file: JSON Lines, CSV or TSV.
 files_or_state FILE_OR_STATE...  Files as for 'evaluate', or one saved state that holds scores.
-states STATE...    Files that --save wrote. Globs are expanded.
-state STATE        File that --save wrote.
+states STATE...    Files that --save or a Checkpointer wrote. Globs are expanded.
+state STATE        File that --save or a Checkpointer wrote.
 first STATE_A      The state to compare with, such as that of the old model.
 second STATE_B     The other state, such as that of the new model.
 
