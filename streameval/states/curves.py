@@ -46,7 +46,7 @@ class CurveContent(Content):
     sides: IntArray
     weight: int  # of all examples; 0 without scale
     side_weights: Sequence[Sequence[int]]  # of the positives without a score, and of the masked; empty without scale
-    blocks: Callable[[], Iterator[CurveBlock]]
+    blocks: Callable[[], Iterable[CurveBlock]]
 
 
 class Curves(State[Never]):

@@ -79,16 +79,16 @@ def take_curves(
     if scale is not None:
         weight = source.integer()
         side_weights = [source.integers(2) for _ in labels]
-    read = partial(bins.blocks, scale=scale)
-    content = CurveContent(examples, labels, fixed, scale, sides, weight, side_weights, source.repeated(read))
-    _check(content, read(source))
+    checked, blocks = source.checked(partial(bins.blocks, scale=scale), bins.size)
+    content = CurveContent(examples, labels, fixed, scale, sides, weight, side_weights, blocks)
+    _check(content, checked)
     return content
 
 
 class _Bins:
     def __init__(self, source: Source, labels: int) -> None:
         lengths = source.column(labels)
-        size = sum(lengths.tolist())
+        self.size = size = sum(lengths.tolist())
         require(size <= source.left())  # each bin takes a byte at least
         self._offsets = offsets_of(lengths)
         self._starts = self._offsets[:-1][lengths > 0]
@@ -106,7 +106,7 @@ class _Bins:
     def blocks(self, source: Source, scale: int | None) -> Iterator[CurveBlock]:
         """All bins. The source stands before their weights, which must be read in order, if there are any."""
         last = 0
-        for at, places in zip(range(0, int(self._offsets[-1]), BLOCK), pairwise(self._places.tolist()), strict=True):
+        for at, places in zip(range(0, self.size, BLOCK), pairwise(self._places.tolist()), strict=True):
             counts = self._counts_from(at)
             require(counts[:, 0] | counts[:, 1])
             bins = self._bins_from(at, at + len(counts), last)

@@ -151,7 +151,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
 
 def _bytes_of_integer(value: int) -> bytes:
     size = (value.bit_length() + 7) // 8
-    return varint(size) + value.to_bytes(size, "little")
+    return (_SHORT[size] if size < 128 else varint(size)) + value.to_bytes(size, "little")
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -223,9 +223,9 @@ class Source:
 
     def varint(self) -> int:
         """An integer that is not negative."""
-        if self.left() and self._data[self._at] < 128:  # nearly all of them
+        if self._at < self._end and (first := self._data[self._at]) < 128:  # nearly all of them
             self._at += 1
-            return self._data[self._at - 1]
+            return first
         value = shift = 0
         while True:
             part = self.byte(255)
@@ -283,10 +283,11 @@ class Source:
 
     def _passed(self, size: int) -> int:
         """Where the next bytes begin, which are passed over."""
-        if size > self.left():
+        at = self._at
+        if size > self._end - at:
             raise DamageError(f"{size} bytes expected, {self.left()} left")
-        self._at += size
-        return self._at - size
+        self._at = at + size
+        return at
 
     def numbers(self) -> tuple[tuple[Label, float], ...]:
         """A float64 for each of some labels."""
@@ -297,10 +298,10 @@ class Source:
         size = self.varint()
         if size > longest:
             raise DamageError(f"a sum of {size} bytes")
-        raw = self.raw(size)
-        if raw and not raw[-1]:
+        start = self._passed(size)
+        if size and not self._data[self._at - 1]:
             raise DamageError(NEVER_WRITTEN)
-        return int.from_bytes(raw, "little")
+        return int.from_bytes(self._data[start : self._at], "little")
 
     def integers(self, count: int, longest: int = LONGEST) -> list[int]:
         return [self.integer(longest) for _ in range(count)]
@@ -339,6 +340,15 @@ class Source:
         """What is read from here on, any number of times."""
         start = self._at
         return lambda: read(Source(self._data, start, self._end))
+
+    def checked(
+        self, read: Callable[[Source], Iterable[T]], size: int
+    ) -> tuple[Iterable[T], Callable[[], Iterable[T]]]:
+        """What a generator reads from here on, to be checked, and likewise; what is short is read once."""
+        if size > ROWS:
+            return read(self), self.repeated(read)
+        few = list(read(self))
+        return few, lambda: few
 
 
 def _integer_of(raw: bytes) -> int:

@@ -83,12 +83,11 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     pairs = dict[int, Callable[[], Iterable[PairBlock]]]()
     sets: Callable[[], Iterable[SetBlock]] = tuple
     for kind, of_kind in kinds.items():
-        read = partial(of_kind.blocks, scale=scale)
-        pairs[kind] = source.repeated(read)
-        _check_pairs(read(source), kind, cells, (examples, whole), form)
+        checked, pairs[kind] = source.checked(partial(of_kind.blocks, scale=scale), len(of_kind.times))
+        _check_pairs(checked, kind, cells, (examples, whole), form)
     if written:
-        sets = source.repeated(partial(written.blocks, scale=scale))
-        _check_sets(written.blocks(source, scale), cells, (examples, whole), form)
+        of_sets, sets = source.checked(partial(written.blocks, scale=scale), written.size)
+        _check_sets(of_sets, cells, (examples, whole), form)
     if scale is not None:
         require(form.holds())
     length = sum(len(of_kind.times) for of_kind in kinds.values())
@@ -115,7 +114,8 @@ class _Kind:
 
 class _Sets:
     def __init__(self, source: Source) -> None:
-        self._lengths = source.packed(source.count())
+        self.size = source.count()
+        self._lengths = source.packed(self.size)
         size = sum(listed(self._lengths))
         require(size <= source.left())  # each label of a set takes a byte
         self._members, self._times = source.packed(size), source.packed(len(self._lengths))
