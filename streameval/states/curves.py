@@ -131,24 +131,20 @@ class Curves(State[Never]):
         self._reserve()
         return self.table
 
-    def pooled(self, columns: IntArray) -> Read:
-        """What the table reads, of the scores of several columns taken together."""
-        bins = self.table
+    def pooled(self) -> Read:
+        """What the table reads, of the scores of all columns taken together."""
+        bins, columns, root = self.bins, np.arange(len(self.labels)), commit.Root()
         if bins.scores > binning.SCORE_MAX:  # then there may be more than a bin of a table can count
-            _, numbers, counts, _, words = self.bins.read(columns)
+            _, numbers, counts, _, words = bins.read(columns)
             distinct, which = np.unique(numbers, return_inverse=True)
             sums: Integers = np.zeros((len(distinct), 2, 3), object)
             np.add.at(sums, which, moments_of(counts, words))
             return np.array([0, len(distinct)]), distinct, *binning.read_of(sums)
-        place = np.zeros(len(self.labels), np.int64)
-        place[columns] = np.arange(len(columns))
-        width, root = len(columns), commit.Root()
         while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
-            fresh = curves.Bins(root, -(-width // 4))
-            root.commit([fresh.prepare_merge(bins, place // 4, 1)])
-            bins, width = fresh, -(-width // 4)
-            place = np.arange(width)
-            if width <= 1:
+            fresh = curves.Bins(root, -(-len(columns) // 4))
+            root.commit([fresh.prepare_merge(bins, columns // 4, 1)])
+            bins, columns = fresh, columns[: -(-len(columns) // 4)]
+            if len(columns) <= 1:
                 return bins.read(np.zeros(1, np.int64))
 
     def _blocks(self, columns: IntArray, scale: int | None = None) -> Iterator[CurveBlock]:
@@ -276,7 +272,7 @@ class CurveTables(View[Curves]):
     @cached_property
     def pool(self) -> Read:
         """The bins of all labels together with their sums."""
-        return self._state.pooled(self.columns)
+        return self._state.pooled()
 
     @cached_property
     def counted_pairs(self) -> list[_Pairs]:
