@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from streameval.errors import InputError, LabelError
+from streameval.errors import LabelError
 from streameval.evaluation.kinds import KINDS, states_of
 from streameval.inputs.batching import read_many, read_one
 from streameval.inputs.columns import Reader
@@ -156,10 +156,7 @@ class Core:
             return False
         labels = self.labels
         if mask is None and type(y_true) is PackedRows and type(y_pred) is PackedRows:
-            try:
-                rows = bit_rows(y_true, "y_true"), bit_rows(y_pred, "y_pred")
-            except InputError:  # the reader says what else is wrong
-                return False
+            rows = bit_rows(y_true, "y_true"), bit_rows(y_pred, "y_pred")
             code = self.table.count_packed(labels.known, labels.fixed, *rows)
         elif type(y_true) not in SEQUENCES:
             arrays, masked = (array_within(y_true), array_within(y_pred)), None if mask is None else array_within(mask)

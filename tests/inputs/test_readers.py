@@ -1367,6 +1367,18 @@ def test_forms_agree_across_the_internal_pieces(examples: int, width: int):
     assert made[1:] == made[:-1]
 
 
+@pytest.mark.parametrize("odd", [np.array(["cat"]), {np.str_("cat")}], ids=["array", "set"])
+@pytest.mark.parametrize("at", [499, 500, 1200])
+def test_lists_with_an_example_of_another_form_after_pieces_that_were_counted(at: int, odd: object):
+    y_true, y_pred = [["cat", "dog"], {"bird"}] * 700, [{"cat"}, ["bird", "dog"]] * 700
+    y_true[at] = odd
+    ev, one_by_one = se.Evaluator(), se.Evaluator()
+    ev.update_many(y_true, y_pred)
+    for true, pred in zip(y_true, y_pred, strict=True):
+        one_by_one.update(true, pred)
+    assert ev.to_bytes() == one_by_one.to_bytes()
+
+
 def framed(array: np.ndarray, before: tuple[int, int], step: tuple[int, int]) -> np.ndarray:
     """The same values within a larger array of ones."""
     height, width = (start + size * by for start, size, by in zip(before, array.shape, step, strict=True))

@@ -100,6 +100,9 @@ def test_columns_are_checked_by_a_schema_or_a_table_without_rows():
     for kind in (pa.date32(), pa.decimal128(3), lists):
         with pytest.raises(se.InputError, match=r"column 'day' \(by\) holds .*; examples are sliced by strings,"):
             job(by="day").check(schema.append(pa.field("day", kind)))
+    for wrong in (3, {"actual": [["cat"]], "predicted": [["cat"]]}):
+        with pytest.raises(se.InputError, match="^a batch must be an Arrow record batch or table, or a data frame, not "):
+            job().add(job().fresh(), wrong)
 
 
 def test_the_first_cells_of_each_state_are_looked_at():
