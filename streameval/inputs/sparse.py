@@ -39,7 +39,9 @@ def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
     argument.width = matrix.shape[1]
     columns, lists = argument.columns(argument.width), _stored(matrix, argument.name)
     if not lists.distinct:
-        matrix = matrix.copy()  # stored duplicates add up; summing them in place would change the argument
+        start = lists.offsets[0]  # values before it are skipped, which scipy does not copy
+        parts = matrix.data[start : len(lists.places)], lists.places[start:], lists.offsets - start
+        matrix = type(matrix)(parts, matrix.shape, copy=True)  # as to sum in place would change the argument
         matrix.sum_duplicates()
         lists = _stored(matrix, argument.name)
     data = np.asarray(matrix.data)[: len(lists.places)]

@@ -45,6 +45,17 @@ def test_a_damaged_sparse_matrix_is_refused(part: str, place: int, value: int):
         assert "damaged" in unchanged(se.Evaluator(), *inputs)
 
 
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix])
+def test_stored_duplicates_behind_a_value_that_is_skipped_add_up(make: type):
+    matrix = make(np.eye(2, 3))
+    matrix.indptr, matrix.indices = np.array([1, 3, 4]), np.array([2, 0, 0, 1])
+    matrix.data = np.array([9, 0.25, 0.5, 1])
+    ev = se.Evaluator(labels=range(3), threshold=0.75)
+    ev.update_many([[0], [1]], matrix)
+    assert ev.get(["subset_accuracy"]) == {"subset_accuracy": 1.0}
+    assert matrix.data.tolist() == [9, 0.25, 0.5, 1]
+
+
 @pytest.mark.parametrize("offsets", [[0, 2, 1, 3], [0, 50_000_000, 2, 3], [0, -1, 2, 3]])
 def test_a_damaged_arrow_column_is_refused(offsets: list[int]):
     buffers = [None, pa.array(offsets, pa.int32()).buffers()[1]]
