@@ -305,6 +305,7 @@ CONTRADICTIONS = {
     "a row that lacks": lambda: traced(lambda one: one._written.pop(0)),
     "a row after the end": lambda: traced(lambda one: one._written.append((7, 5, {}))),
     "a row of another time": lambda: traced(lambda one: one._written.append((5, 9, {}))),
+    "rows of times that go back": lambda: traced(lambda one: one._written.insert(0, (2, 9, one._written.pop(0)[2]))),
     "a column of nothing": lambda: traced(lambda one: one._written[0][2].update({("f1", "two", None): 1.0})),
     "a column that is none": lambda: traced(lambda one: one._written[0][2].update({"f1": 1.0})),
     "a value that is none": lambda: traced(lambda one: one._written[0][2].update({("f1_macro", "one", None): True})),

@@ -111,6 +111,19 @@ def test_before_a_row_is_written_there_are_columns_without_rows():
     assert trace.get() == {"f1_macro": 0.0}
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_a_row_is_of_the_moment_when_it_was_due_whatever_its_evaluator_counts_by_itself_afterwards(many: bool):
+    ev = se.Evaluator(["f1_micro"])
+    trace = se.Trace(ev, every=1)
+    if many:
+        trace.update_many([{"a"}], [{"a"}])
+    else:
+        trace.update({"a"}, {"a"})
+    ev.update({"a"}, {"b"})
+    assert trace.columns() == {"examples": [1], "f1_micro": [1.0]}
+    assert ev.get() == {"f1_micro": 0.5}
+
+
 def test_a_row_can_be_forced_and_is_written_once():
     trace = traced(se.Trace(se.F1(), every=2), 3)
     trace.record()
