@@ -84,6 +84,11 @@ RIGHT: dict[str, dict[str, Any]] = {
         "weights": [[1, 0, 0], [1, 0, 0], [0, 1, 0]], "parts": ("labelsets",),
         "sets": [((), 1, 1), ((0,), 1, 1), ((0, 1), 1, 1), ((1,), 1, 1)],
     },
+    "labels in finer units than all examples": {
+        "examples": 4, "whole": 4, "cells": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        "weights": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "parts": ("cooccurrence",),
+        "true_true": [], "true_pred": [], "pred_pred": [],
+    },
     "weights of 0": {
         "scale": 0, "of_decisions": 0, "whole": 0, "weights": [[0] * 3] * 3, "parts": ("confusions",),
         "confusion": [(0, 1, 1, 1, 1, 0)],
