@@ -47,7 +47,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
     Attributes
     ----------
     evaluator
-        An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace`; a copy.
+        An evaluator, a metric, a window, slices, a ledger, a `Pending` or a `Trace`; a copy.
     position
         How many items of the stream are counted in it.
 
@@ -98,8 +98,8 @@ class Checkpointer(Generic[HeldT]):
     Parameters
     ----------
     evaluator
-        An evaluator, a metric, a window, a ledger, a `Pending` or a `Trace` that has counted nothing. If the file
-        exists, its state is loaded into this object, and into the evaluators in a `Pending` or a `Trace`; go on
+        An evaluator, a metric, a window, slices, a ledger, a `Pending` or a `Trace` that has counted nothing. If the
+        file exists, its state is loaded into this object, and into the evaluators in a `Pending` or a `Trace`; go on
         updating them. From then on a `Pending` or a `Trace` refuses what cannot be saved.
     path
         The file. It is held, by a lock file ``NAME.lock``, until the ``with`` block is left, `close` is called or the

@@ -33,10 +33,10 @@ class Ledger(Mergeable, Generic[StateT]):
     Parameters
     ----------
     evaluator
-        A state that has counted nothing, of the configuration of all shards: an `Evaluator`, a metric, or a window
-        that merges. Without it the configuration is that of the first shard, but for ``label_limit`` and ``rows``, and
-        an empty ledger has no values. Its ``label_limit`` holds for the sum of all shards: what reads a sum with more
-        labels raises `LabelError`.
+        A state that has counted nothing, of the configuration of all shards: an `Evaluator`, a metric, a `Sliced`, or a
+        window that merges. Without it the configuration is that of the first shard, but for ``label_limit`` and
+        ``rows``, and an empty ledger has no values. Its ``label_limit`` holds for the sum of all shards: what reads a
+        sum with more labels raises `LabelError`.
 
     Examples
     --------
