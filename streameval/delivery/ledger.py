@@ -291,7 +291,6 @@ class Ledger(Mergeable, Generic[StateT]):
         sums = [take_sum(source) for _ in range(source.count())]
         names = [shard for shards, _ in sums for shard in shards]
         require(len(set(names)) == len(names), ascending([next(iter(shards)) for shards, _ in sums]))
-        require(template != b"" or not sums)
         result = cls(cast("StateT", read_state(template))) if template else cls()
         result._total = None if result._template is None else result._template.copy()
         for part in sums:

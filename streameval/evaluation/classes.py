@@ -5,8 +5,6 @@ from streameval.metrics.catalogue import catalogue, entry_of_class
 
 
 def __getattr__(name: str) -> object:
-    if name == "__all__":
-        return __dir__()
     entry = entry_of_class(name) if name[:1].isupper() else None
     if entry is None:
         raise AttributeError(f"there is no metric class {name!r}")

@@ -552,6 +552,20 @@ def test_bytes_of_another_kind_are_refused_by_name():
         se.Ledger.from_bytes(se.Checkpoint(se.F1()).to_bytes())
 
 
+def test_bytes_with_shards_that_differ_or_without_their_configuration_are_refused():
+    mixed, bare = (se.Ledger() for _ in range(2))
+    for threshold, shard in ((0.5, "a"), (0.7, "b")):
+        one = se.Ledger()
+        one.put(shard, 1, se.Evaluator(threshold=threshold))
+        mixed._sums |= one._sums
+        mixed._template = one._template
+    with pytest.raises(se.FormatError, match="damaged: the shards differ: thresholds differ"):
+        se.Ledger.from_bytes(mixed.to_bytes())
+    bare._sums = one._sums
+    with pytest.raises(se.FormatError, match="damaged: the shards differ: "):
+        se.Ledger.from_bytes(bare.to_bytes())
+
+
 def test_a_copy_knows_what_the_ledger_has_warned_of():
     ledger, shard = se.Ledger(se.Evaluator()), se.Evaluator()
     shard.update_many([{"Cat"}] * 50, [{"cat"}] * 50)

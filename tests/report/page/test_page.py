@@ -375,6 +375,7 @@ def test_runs_are_compared_with_the_first_and_the_largest_change_comes_first():
     assert captions == [f"F1 of each label, the largest change first{left}" for left in (", 2 of 3", "")]
     runs = dict(zip(data["runs"]["names"], data["runs"]["values"], strict=True))  # numbers, which sort and download so
     assert (runs["examples"], runs["true labels per example"]) == ([2, 2], [1.5, 1.5])
+    assert Page(se.to_html({"A": one, "B": se.Trace({"only": two})})).data == data
 
 
 def test_slices_are_named_by_their_values_and_the_worst_comes_first():
