@@ -74,7 +74,7 @@ class LabelTable:
         return to_pandas(self.to_dict())
 
     def to_polars(self) -> PolarsFrame:
-        """The columns of `to_dict` as a polars data frame; labels are strings where not all of them are integers."""
+        """The columns of `to_dict` as a polars data frame; labels are strings unless all are integers of 64 bits."""
         return to_polars(self.to_dict())
 
 
