@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -147,3 +148,15 @@ def test_what_no_window_writes_is_refused(wrong: str, monkeypatch: pytest.Monkey
     make, numbers, blocks = WRONG[wrong]
     with pytest.raises(se.FormatError):
         read_back(made(make()), numbers, blocks, monkeypatch)
+
+
+@pytest.mark.parametrize("differ", ["weights", "scores", "labels"])
+def test_examples_of_one_time_give_the_same_bytes_in_any_order_whatever_they_differ_in(differ: str):
+    made = set()
+    for weights in permutations([0.5, 1.0, 2.0]):
+        window = se.TimeRolling(se.Evaluator(["roc_auc_macro"], labels=["a", "b"]), period=2.0)
+        for weight in weights:
+            true, score = {"b"} if differ == "labels" and weight > 1 else {"a"}, weight if differ == "scores" else 1.0
+            window.update(true, {"a": score, "b": 0.0}, weight=weight if differ == "weights" else 1.0, t=1.0)
+        made.add(window.to_bytes())
+    assert len(made) == 1
