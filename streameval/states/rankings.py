@@ -174,18 +174,19 @@ class Rankings(State[Key]):
 
     def content(self) -> RankingContent:
         scale, gain_scale, columns = self.canonical_scale(), self.gain_scale(), self.columns()
-        place = np.zeros(len(self.labels), np.int64)
-        place[columns] = np.arange(len(columns))
         tables = []
         for which in range(len(NAMES)):
             table = self.read_table(which, None, gain_scale)
             keys = table.keys
-            if which == LABELS:
+            if which == LABELS and len(keys):
+                place = np.zeros(len(self.labels), np.int64)
+                place[columns] = np.arange(len(columns))
                 keys = np.stack([place[keys[:, 0]], keys[:, 1]], axis=1)
             order = np.lexsort(keys.T[::-1])
             weights = tuple if scale is None else partial(self._weights_of, which, table.keys[order], scale)
             tables.append(Table(keys[order], table.sums[order], weights))
-        mentions = self.table.mentions(len(self.labels))[columns]
+        mentions = self.table.mentions(len(self.labels))
+        mentions = mentions.astype(np.min_scalar_type(mentions.max(initial=0)))[columns]
         return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
 
     def _fill(self, content: RankingContent) -> None:

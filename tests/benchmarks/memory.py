@@ -53,9 +53,9 @@ def decisions(n: int, labels: int, weighted: bool = False, each: int = 12) -> An
     return ev
 
 
-def integers(count: int) -> Any:
+def integers(metric: str, count: int) -> Any:
     """Labels of which each takes few bytes."""
-    ev = se.Evaluator(["f1_macro"])
+    ev = se.Evaluator([metric])
     ev.update_many(*[[[7 * number] for number in range(count)]] * 2)
     return ev
 
@@ -125,7 +125,7 @@ CASES: dict[str, Callable[[], Any]] = {
     **{f"{name} weighted": lambda name=name: weighted_scores(name) for name in KINDS},
     "decisions, 20,000 labels": lambda: decisions(20_000, 20_000),
     "decisions, 300,000 labels": lambda: decisions(300_000, 300_000),
-    "decisions, 250,000 integers": lambda: integers(250_000),
+    "decisions, 250,000 integers": lambda: integers("f1_macro", 250_000),
     "decisions weighted, 20,000 labels": lambda: decisions(20_000, 20_000, True),
     "decisions weighted, 150,000 labels": lambda: decisions(150_000, 150_000, True),
     "label sets, 5,000": lambda: pairs(5_000, 300, "labelsets"),
@@ -135,6 +135,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "confusions": lambda: pairs(20_000, 3_000, "confusions", 14),
     "pairs weighted": lambda: pairs(10_000, 1_000, "cooccurrence", 8, weighted=True),
     "rankings": lambda: counted(["lrap", "coverage_error"], 20_000, 40),
+    "rankings, 200,000 integers": lambda: integers("precision_at(k=1)", 200_000),
     "rankings, many": lambda: counted(["lrap", "coverage_error"], 20_000, 400),
     "rankings weighted, many": lambda: counted(["lrap", "coverage_error"], 8_000, 300, True),
     "curves float32": lambda: counted(["roc_auc_macro"], 40_000, 8, kind=np.float32),
