@@ -72,7 +72,7 @@ _EXAMPLES = {"where": "{'region': ...}", "by": "'region'"}
 ATTRIBUTES = {
     **dict.fromkeys(("compute", "result", "forward"), "call get()"),
     "clone": "call copy(), and reset() on the copy for an empty one",
-    **dict.fromkeys(("to_dict", "to_pandas", "to_polars"), "an Evaluator has it, as snapshot() of a window or total()"),
+    **dict.fromkeys(("to_dict", "to_pandas", "to_polars"), "an Evaluator has it; snapshot() and total() return one"),
     "state_dict": "call to_bytes(), and from_bytes of the class",
     "works_with": "for a loop of River wrap it: RiverMetric(...) of streameval.adapters.river",
 }
