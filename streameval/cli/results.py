@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -37,6 +37,7 @@ from streameval.windows.base import Window
 Counted: TypeAlias = Evaluator | Metric
 
 _load = above("delivery.checkpoint", "load")
+_READ = Evaluator, Metric, Sliced, Window, Trace
 _HELD = {Sliced: "with slices", Evaluator: "without slices"}
 _SIZES = ("examples", "weight")
 _TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -85,9 +86,7 @@ class Result:
         return tuple(item.spec for item in items if item.error is None)
 
     def with_checks(self, checks: Iterable[Check]) -> Result:
-        return replace(
-            self, specs=tuple(dict.fromkeys((*self.specs, *(spec for check in checks for spec in check.specs))))
-        )
+        return replace(self, specs=tuple(dict.fromkeys(chain(self.specs, *(check.specs for check in checks)))))
 
     @property
     def parts(self) -> list[Part]:
@@ -123,15 +122,15 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
     return Document(differences(first.parts, second.parts), headline, source, (), names, notes=notes)
 
 
-def load_state(path: Path, *, warns: bool = True) -> Any:
-    """What a file counts, also if a loop saved it; ``warns`` of it unless it is a part of what is read."""
+def load_state(path: Path, *, part: bool = False) -> Any:
+    """What a file counts, also if a loop saved it. A ``part`` of what is read may be a ledger, and is not warned of."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
         raise no_file(path)
     try:
         state: Any = _load(path)
-        while not isinstance(state, Evaluator | Metric | Sliced | Window | Trace):
+        while not isinstance(state, _READ) and not (part and hasattr(state, "shards")):
             state = state.total() if hasattr(state, "total") else state.evaluator
     except StreamevalError as error:
         why = str(error).removeprefix(f"{path}: ")
@@ -140,10 +139,10 @@ def load_state(path: Path, *, warns: bool = True) -> Any:
         raise UserError(
             f"{path} holds a Trace; write its page with streameval.load({str(path)!r}).save_html('page.html')"
         )
-    return look_at(state) if warns else state
+    return state if part else look_at(state)
 
 
-def load_states(paths: Sequence[Path], *, warns: bool = True) -> Iterator[tuple[Path, Any]]:
+def load_states(paths: Sequence[Path], *, parts: bool = False) -> Iterator[tuple[Path, Any]]:
     """What files hold, one after another; `UserError` if two paths lead to one file, whose rows would count twice."""
     first = dict[object, Path]()
     for path in paths:
@@ -152,19 +151,35 @@ def load_states(paths: Sequence[Path], *, warns: bool = True) -> Iterator[tuple[
             raise UserError(f"{path} is named twice{other}; name each state once")
         first[name] = path
     for path in paths:
-        yield path, load_state(path, warns=warns)
+        yield path, load_state(path, part=parts)
 
 
 def merged(paths: list[Path]) -> Any:
-    states = load_states(paths, warns=False)
-    _, total = next(states)
+    states = _with_one_ledger(load_states(paths, parts=True))
+    first, total = next(states)
     for path, part in states:
         if type(part) is not type(total):
             kinds = [_HELD.get(type(each), f"of the class {type(each).__name__}") for each in (part, total)]
-            raise UserError(f"{path} is {kinds[0]}, {paths[0]} {kinds[1]}; evaluate both with the same options")
+            raise UserError(f"{path} is {kinds[0]}, {first} {kinds[1]}; evaluate both with the same options")
         with naming(path):
             total.merge(part)
     return total
+
+
+def _with_one_ledger(states: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
+    """The states, and at last the sum of all ledgers among them, in which a shard counts once."""
+    ledgers = list[tuple[Path, Any]]()
+    for path, state in states:
+        if not hasattr(state, "shards"):
+            yield path, state
+        elif ledgers:
+            with naming(path):
+                ledgers[0][1].merge(state)
+        else:
+            ledgers.append((path, state))
+    for path, ledger in ledgers:
+        with naming(path):
+            yield path, ledger.total()
 
 
 # -- thresholds that are chosen when a state of scores is read --------------------------------------------------------

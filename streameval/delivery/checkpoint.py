@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, Never, Self, TypeAlias, TypeVar, cast
 from streameval.delivery.ledger import Ledger
 from streameval.delivery.lock import PathLock
 from streameval.delivery.shards import MOST
-from streameval.errors import InputError, StreamevalError, naming, public
+from streameval.errors import InputError, StreamevalError, public
 from streameval.evaluation.guarding import held
 from streameval.evaluation.value import Saveable
 from streameval.kernel.backend import commit
@@ -162,9 +162,7 @@ class Checkpointer(Generic[HeldT]):
         try:
             self._ours = {None, own := self._identity()}  # what may be there, and is replaced
             if own is not None:
-                data = read_file(self._path)
-                with naming(self._path):
-                    loaded: Checkpoint[Any] = Checkpoint.from_bytes(data)
+                loaded: Checkpoint[Any] = read_file(self._path, Checkpoint.from_bytes)
                 context = f"the {type(evaluator).__name__} passed in does not fit {self._path}"
                 become(evaluator, loaded.evaluator, context)
                 self._position = loaded.position
@@ -367,9 +365,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Held 
     """
     if max_bytes is not None:
         max_bytes = check_number("max_bytes", max_bytes, 0, MOST)
-    data = read_file(path, max_bytes)
-    with naming(path):
-        return decoded(data)
+    return read_file(path, decoded, max_bytes)
 
 
 def decoded(data: bytes) -> Held | Checkpoint[Any]:

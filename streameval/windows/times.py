@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -263,7 +263,7 @@ def _number_of(key: int) -> float:
 
 
 def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
-    if isinstance(times, str | bytes | AbstractSet | Mapping) or not isinstance(times, Iterable):
+    if isinstance(times, str | bytes | set | frozenset | Mapping) or not isinstance(times, Iterable):
         raise InputError(f"times must be one time per example, not {quoted(times)}")
     array = array_of(times if hasattr(times, "__array__") else list(times), "times")
     if array.ndim != 1 or array.dtype.kind not in "iufMOU" or np.ma.is_masked(times):

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from streameval.errors import FormatError, InputError, naming, wording
 from streameval.schema.text import quoted
@@ -30,6 +30,8 @@ FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "
 _ACL = "system.posix_acl_access"
 # What file systems answer that cannot sync a folder; EACCES of one that may not be listed, and of every one on Windows.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
+
+T = TypeVar("T")
 
 
 def path_text(path: object) -> str:
@@ -230,17 +232,19 @@ def hold(file: int) -> bool | None:
     return True
 
 
-def read_file(path: str | os.PathLike[str], max_bytes: int | None = None) -> bytes:
-    """The bytes of a file that this package wrote; of any other or larger one it reads the start, for `FormatError`."""
+def read_file(path: str | os.PathLike[str], decode: Callable[[bytes], T], max_bytes: int | None = None) -> T:
+    """What a file that this package wrote holds; of any other or larger one it reads the start, for `FormatError`."""
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     path = path_text(path)
-    with naming(path), io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
-            reads = wording("load() reads files that save() wrote", "write its bytes to a file, and name that")
-            raise FormatError(f"this is not a regular file; {reads}")
-        if max_bytes is not None and status.st_size > max_bytes:
-            raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
-        check_start(file.read(16), status.st_size)
-        file.seek(0)
-        return file.readall()
+    with naming(path):
+        with io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
+                reads = wording("load() reads files that save() wrote", "write its bytes to a file, and name that")
+                raise FormatError(f"this is not a regular file; {reads}")
+            if max_bytes is not None and status.st_size > max_bytes:
+                raise FormatError(f"the file has {status.st_size:,} bytes, more than max_bytes={max_bytes:,}")
+            check_start(file.read(16), status.st_size)
+            file.seek(0)
+            data = file.readall()
+        return decode(data)

@@ -86,6 +86,22 @@ def test_what_loops_and_ledgers_save_is_shown_compared_and_merged_as_the_state_i
         assert run("report", "held", "-o", "page.html").code == 0
 
 
+def test_a_shard_of_several_ledgers_is_merged_once(run):
+    shards = {"a": saved("one", ({"a"}, {"b"}), ({"b"}, {"b"})), "b": saved("two", ({"a"}, {"a"}))}
+    for name in ("ab", "a", "b"):
+        ledger = se.Ledger(shards["a"] - shards["a"])
+        for shard in name:
+            ledger.put(shard, 1, shards[shard])
+        (se.Checkpoint(ledger, 1) if name == "b" else ledger).save(name)
+    for paths, examples in ((["ab", "a"], 3), (["a", "b"], 3), (["a", "one", "ab", "two", "b"], 6)):
+        assert run("merge", *paths).out.startswith(f"{examples} examples, 2 labels\n")
+    ledger.put("a", 1, shards["b"])
+    ledger.save("conflict")
+    assert run("merge", "a", "conflict").err.startswith("streameval: conflict: shard 'a' has two different states")
+    se.Ledger().save("empty")
+    assert "empty: the ledger is empty" in run("merge", "one", "empty").err
+
+
 def test_the_catalogue_can_be_searched(run):
     every = json.loads(run("metrics", "-f", "json").out)
     assert [row["name"] for row in every["metrics"]] == [entry.name for entry in se.catalogue()]

@@ -732,11 +732,11 @@ def test_masked_times_are_refused():
 
 def test_times_without_order_are_refused():
     for kind in (se.TimeRolling, se.Tumbling, se.Fading):
-        for times in ({1.0, 2.0}, {1.0: 0, 2.0: 0}, "12"):
+        window = kind(se.F1(), **{"half_life" if kind is se.Fading else "period": 1.0})
+        for times in ({1.0, 2.0}, frozenset({1.0, 2.0}), {1.0: 0, 2.0: 0}, "12"):
             with pytest.raises(se.InputError, match="times must be one time per example"):
-                kind(se.F1(), **{"half_life" if kind is se.Fading else "period": 1.0}).update_many(
-                    [{"a"}] * 2, [{"a"}] * 2, times=times
-                )
+                window.update_many([{"a"}] * 2, [{"a"}] * 2, times=times)
+        window.update_many([{"a"}] * 2, [{"a"}] * 2, times={1.0: 0, 2.0: 0}.keys())  # which are in order
 
 
 def test_windows_of_different_build_do_not_merge():

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import struct
 from collections.abc import Iterator
@@ -224,12 +225,26 @@ def test_what_cannot_be_written_is_named_with_the_reason(
 
 
 @pytest.mark.parametrize("path", [b"state", "", "new/", "a\0b", "\ud800", 3, None, ["state"]], ids=ascii)
-@pytest.mark.parametrize("call", [check_writable, read_file, lambda path: write_file(path, b"new")])
+@pytest.mark.parametrize(
+    "call", [check_writable, lambda path: read_file(path, bytes), lambda path: write_file(path, b"new")]
+)
 def test_what_is_no_path_is_refused(call: Any, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(se.InputError, match=r"^path must be a string or a .* that names a file, not "):
         call(path)
     assert content(tmp_path) == {}
+
+
+def test_what_is_wrong_in_a_file_names_it_whatever_its_path_is(tmp_path: Path):
+    class Entry:
+        def __fspath__(self) -> str:
+            return str(tmp_path / "state")
+
+    data = se.Evaluator().to_bytes()
+    for wrong in (data[:-1] + bytes([data[-1] ^ 1]), b"junk", b""):
+        (tmp_path / "state").write_bytes(wrong)
+        with pytest.raises(se.FormatError, match=f"^{re.escape(str(tmp_path / 'state'))}: "):
+            se.load(Entry())
 
 
 def test_bytes_in_place_of_a_path_are_answered_with_what_reads_them():
