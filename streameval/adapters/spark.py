@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, Unpack, overload
 
 from streameval import errors
 from streameval.adapters.engine import check_job, raise_ours, require
-from streameval.errors import InputError, MergeError, naming
+from streameval.errors import InputError, MergeError
 from streameval.evaluation.evaluator import Evaluator
 from streameval.progressive.holder import read_state
 from streameval.schema.text import check_number, quoted
 from streameval.slices import Sliced
 from streameval.tabular.job import Job, JobOptions, Listed, Metrics, RowOptions, State
-from streameval.wire.files import write_file
+from streameval.wire.files import read_file, write_file
 
 with require("spark"):
     import pyarrow as pa
@@ -344,9 +344,7 @@ class Folder:
         return (Span(int(match[1]), int(match[2])) for match in matches if match)
 
     def __getitem__(self, span: Span) -> bytes:
-        file = self._file(span)
-        with naming(file):
-            return read_state(file.read_bytes()).to_bytes()
+        return read_file(self._file(span), read_state).to_bytes()
 
     def __setitem__(self, span: Span, state: bytes) -> None:
         write_file(self._file(span), state)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from streameval.errors import FormatError, MetricError, StreamevalError
+from streameval.errors import FormatError, MetricError
 from streameval.evaluation.core import Core
 from streameval.evaluation.kinds import KINDS, check_threshold, options_for, states_of
 from streameval.metrics.catalogue import parse_spec
@@ -59,7 +59,8 @@ class Saved:
         if required != options:
             names = ", ".join(self.metrics)
             raise FormatError(f"the bytes are damaged: their states are not those that {names} require")
-        return Core(self.specs, self.config, _states_of(self.config, self.contents))
+        with decoding():  # such as a state that counts what this configuration does not
+            return Core(self.specs, self.config, _states_of(self.config, self.contents))
 
 
 def encode(saved: Saved) -> Iterator[bytes]:
@@ -102,10 +103,7 @@ def _states_of(config: Config, contents: Mapping[str, Any]) -> StateSet:
     if not contents:
         return Core.fresh((), config).states
     decisions = contents["decisions"]
-    try:
-        return states_of(config, LabelIndex(decisions.labels, decisions.fixed, config.label_limit), contents)
-    except StreamevalError as error:  # such as a state that counts what this configuration does not
-        raise FormatError(f"the bytes are damaged: {error}") from None
+    return states_of(config, LabelIndex(decisions.labels, decisions.fixed, config.label_limit), contents)
 
 
 @lru_cache(maxsize=64)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import chain, repeat
+from itertools import islice, repeat
 
 from streameval.kernel.backend import packing
 from streameval.schema.labels import Label
 from streameval.states.base import COUNT_MAX
 from streameval.states.decisions import DecisionContent, listed
-from streameval.wire.fields import Sink, Source, WeightForm, require
+from streameval.wire.fields import LONGEST, Sink, Source, WeightForm, require
 from streameval.wire.values import take_labels
 
 
@@ -33,19 +33,18 @@ def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) ->
     scale = source.scale()
     if scale is None:
         return DecisionContent(examples, labels, len(declared), None, cells, keys, times, tuple)
-    weights = source.repeated(
-        lambda again: chain.from_iterable(map(again.integers, chain(repeat(4, len(labels)), [distinct])))
-    )
-    form = WeightForm(scale)
+    size = 4 * len(labels) + distinct
+    checked, weights = source.checked(lambda again: map(again.integer, repeat(LONGEST, size)), size)
+    numbers, form = iter(checked), WeightForm(scale)
     fn, fp, tp, masked, heaviest = 0, 0, 0, 0, 0
     for _, *counts in listed(cells):
-        sums = source.integers(4)
+        sums = [*islice(numbers, 4)]
         form.add(sums, counts)
         if not all(counts):
             require(all(count or not weight for count, weight in zip(counts, sums, strict=True)))
         fn, fp, tp, masked = fn + sums[0], fp + sums[1], tp + sums[2], masked + sums[3]
         heaviest = max(heaviest, sum(sums))
-    key_sums = source.integers(distinct)
+    key_sums = [*numbers]
     form.add(key_sums, times.tolist())
     require(form.holds())
     require(heaviest <= sum(key_sums))

@@ -336,17 +336,13 @@ class Source:
         width, zeros = self.byte(8 * words), self.byte(127) if words > 1 else 0
         return Packed(self._data, self._passed(length * width), length, least, words, width, zeros)
 
-    def repeated(self, read: Callable[[Source], T]) -> Callable[[], T]:
-        """What is read from here on, any number of times."""
-        start = self._at
-        return lambda: read(Source(self._data, start, self._end))
-
     def checked(
         self, read: Callable[[Source], Iterable[T]], size: int
     ) -> tuple[Iterable[T], Callable[[], Iterable[T]]]:
         """What a generator reads from here on, to be checked, and likewise; what is short is read once."""
         if size > ROWS:
-            return read(self), self.repeated(read)
+            start = self._at
+            return read(self), lambda: read(Source(self._data, start, self._end))
         few = list(read(self))
         return few, lambda: few
 

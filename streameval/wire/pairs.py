@@ -137,7 +137,7 @@ def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
     if decisions.scale is None:
         return [[0, *(n << scale for n in row[1:])] for row in decisions.cells.tolist()], decisions.examples << scale
     up, down = max(0, scale - decisions.scale), max(0, decisions.scale - scale)
-    weights = decisions.weights()
+    weights = iter(decisions.weights())
     rows = [[0, *islice(weights, 4)] for _ in decisions.labels]
     whole = sum(weights)
     zeros = trailing_zeros([whole, *chain.from_iterable(rows)])
