@@ -136,9 +136,8 @@ def load_state(path: Path, *, part: bool = False) -> Any:
         why = str(error).removeprefix(f"{path}: ")
         raise UserError(f"{path} is not a saved state: {why}".removesuffix(": ")) from None
     if isinstance(state, Trace):
-        raise UserError(
-            f"{path} holds a Trace; write its page with streameval.load({str(path)!r}).save_html('page.html')"
-        )
+        page = f"streameval.load({str(path)!r}).save_html('page.html')"
+        raise UserError(f"{path} holds a Trace; write its page with {page}")
     return state if part else look_at(state)
 
 

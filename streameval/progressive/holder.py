@@ -164,8 +164,6 @@ class Holder(Saveable):
         except InputError:  # what cannot be saved is equal to itself
             return False
 
-    __hash__: ClassVar[None] = None
-
     def _display(self) -> tuple[str, Sequence[Table]]:
         return repr(self), [table for target in self._targets.values() for table in target.evaluator._display()[1]]
 

@@ -263,9 +263,8 @@ def _number_of(key: int) -> float:
 
 
 def _as_array(times: object) -> np.ndarray[Any, np.dtype[Any]]:
-    if isinstance(times, str | bytes | set | frozenset | Mapping) or not isinstance(times, Iterable):
-        raise InputError(f"times must be one time per example, not {quoted(times)}")
-    array = array_of(times if hasattr(times, "__array__") else list(times), "times")
-    if array.ndim != 1 or array.dtype.kind not in "iufMOU" or np.ma.is_masked(times):
-        raise InputError(f"times must be one time per example, not {quoted(times)}")
-    return array
+    if isinstance(times, Iterable) and not isinstance(times, str | bytes | set | frozenset | Mapping):
+        array = array_of(times if hasattr(times, "__array__") else list(times), "times")
+        if array.ndim == 1 and array.dtype.kind in "iufMOU" and not np.ma.is_masked(times):
+            return array
+    raise InputError(f"times must be one time per example, not {quoted(times)}")
