@@ -20,6 +20,7 @@ from streameval.schema.labels import LabelIndex, keys_of
 from streameval.schema.text import quoted
 from streameval.states.decisions import DecisionContent
 from streameval.states.state_set import StateSet
+from streameval.wire.blocks import DamageError
 from streameval.wire.decisions import put_content, take_content
 from streameval.wire.envelope import EVALUATOR, METRIC, decoding, opened, sealed
 from streameval.wire.fields import Cached, Option, Sink, Source, choice, newer, require
@@ -50,16 +51,10 @@ class Saved:
 
     def core(self) -> Core:
         """What counts: of an evaluator the states that its metrics require, or more, and of a metric no more."""
-        options = self.config.options
-        try:
+        with decoding():
             check_threshold(self.specs, self.config)
-            required = _required(self.specs, options, not self.single)
-        except MetricError:
-            required = None
-        if required != options:
-            names = ", ".join(self.metrics)
-            raise FormatError(f"the bytes are damaged: their states are not those that {names} require")
-        with decoding():  # such as a state that counts what this configuration does not
+            if _required(self.specs, self.config.options, not self.single) != self.config.options:
+                raise DamageError(f"their states are not those that {', '.join(self.metrics)} require")
             return Core(self.specs, self.config, _states_of(self.config, self.contents))
 
 

@@ -362,6 +362,15 @@ def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str,
         se.Evaluator.from_bytes(data)
 
 
+def test_bytes_of_a_metric_that_is_refused_say_why():
+    saved = decode(se.Evaluator(["precision_at(k=2, divisor=ranked)"]).to_bytes(), "Evaluator")
+    changed = b"".join(
+        encode(dataclasses.replace(saved, metrics=("precision_at(k=2, divisor=ranked, unranked=last)",)))
+    )
+    with pytest.raises(se.FormatError, match=r"damaged: .* needs unranked=never"):
+        se.Evaluator.from_bytes(changed)
+
+
 def test_metrics_and_what_is_retained_must_belong_together():
     saved = decode(se.Evaluator(["ndcg"]).to_bytes(), "Evaluator")
     for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
