@@ -38,7 +38,7 @@ def reference() -> str:
         "`per_label`), pooled over labels (`micro`), or of an example (`samples`); see [conventions](conventions.md).",
         "The first average is the default. A metric is written as its name and average (`f1_macro`), where the default",
         'average may be left out, as an object of its class (`F1(average="macro")`), or with `streameval.metric`.',
-        "The range is that of the default parameters; others can widen it, such as `normalize=false`.",
+        "The range is that of the default parameters; a parameter such as `normalize=false` can widen it.",
         "",
         "| name | class | formula | averages | range | better | parameters | also known as |",
         "|---|---|---|---|---|---|---|---|",

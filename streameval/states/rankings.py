@@ -186,7 +186,7 @@ class Rankings(State[Key]):
             weights = tuple if scale is None else partial(self._weights_of, which, table.keys[order], scale)
             tables.append(Table(keys[order], table.sums[order], weights))
         mentions = self.table.mentions(len(self.labels))
-        mentions = mentions.astype(np.min_scalar_type(mentions.max(initial=0)))[columns]
+        mentions = mentions.astype(np.min_scalar_type(mentions.max(initial=0)))[columns]  # in few bytes
         return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
 
     def _fill(self, content: RankingContent) -> None:

@@ -151,7 +151,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
 
 def _bytes_of_integer(value: int) -> bytes:
     size = (value.bit_length() + 7) // 8
-    return (_SHORT[size] if size < 128 else varint(size)) + value.to_bytes(size, "little")
+    return varint(size) + value.to_bytes(size, "little")
 
 
 def _joined(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -339,7 +339,7 @@ class Source:
     def checked(
         self, read: Callable[[Source], Iterable[T]], size: int
     ) -> tuple[Iterable[T], Callable[[], Iterable[T]]]:
-        """What a generator reads from here on, to be checked, and likewise; what is short is read once."""
+        """What a generator reads from here on, to be checked now, and what reads it again; if short, once."""
         if size > ROWS:
             start = self._at
             return read(self), lambda: read(Source(self._data, start, self._end))

@@ -72,7 +72,7 @@ def test_compare_says_how_much_changed_and_gives_no_verdict(run):
     assert "a            0.0000  1.0000  +1.0000\n" in out
 
 
-def test_what_loops_and_ledgers_save_is_shown_compared_and_merged_as_the_state_in_it(run):
+def test_what_loops_and_ledgers_save_is_displayed_compared_and_merged_as_the_state_in_it(run):
     ev = saved("state", ({"a"}, {"b"}), ({"b"}, {"b"}))
     ledger = se.Ledger(ev - ev)
     ledger.put("shard", 1, ev)
