@@ -68,8 +68,8 @@ def refused(ran, *message: str) -> None:
     ("t.csv", b"a,p\nx,y\nx\n", "t.csv:3: 1 cell where the header has 2"),
     ("t.csv", b"a,p\n\"x\ny\",y\nx,\xff\n", "t.csv:4: cell 2 is not UTF-8"),
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
-    ("t.jsonl", b'a,p\nx,y\n', "t.jsonl:1:1: not JSON: unexpected character, expected a JSON value; if this is CSV"),
-    ("t.json", b'"a","p"\n"x","y"\n', "t.json:1:4: not JSON: unexpected content after document; if this is CSV"),
+    ("t.jsonl", b'a,p\nx,y\n', "t.jsonl:1:1: not JSON: unexpected character...; if this is CSV"),
+    ("t.json", b'"a","p"\n"x","y"\n', "t.json:1:4: not JSON: unexpected content...; if this is CSV"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
     ("t.csv", b"A,p\nx,y\n", "t.csv:1: there is no column 'a' (--actual); did you mean 'A'? The"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
@@ -90,7 +90,8 @@ def refused(ran, *message: str) -> None:
 ])  # fmt: skip
 def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
-    refused(run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html"), message)
+    parts = message.split("...")  # orjson's versions word what is between them differently
+    refused(run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html"), *parts)
     if name in ("t.npy", "t.pkl", "t.xlsx"):  # of which nobody wants to know the columns
         refused(run("evaluate", name), message)
     assert [path.name for path in tmp_path.iterdir()] == [name]
