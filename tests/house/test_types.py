@@ -10,6 +10,8 @@ import numpy as np
 import streameval as se
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from streameval.adapters import dask, ray, spark
 
 Y_TRUE: list[set[str]] = [{"cat"}, {"cat", "dog"}]
@@ -54,6 +56,14 @@ def test_a_checker_knows_what_a_table_makes() -> None:
     sliced = se.Sliced(se.Evaluator(), by="lang")
     assert se.evaluate_table(rows, actual="tags", predicted="guess", metrics=sliced).total() == total
     assert (counted.examples, metric.get(), total.to_dict()["averages"]["micro"]["f1"]) == (1, 1.0, 1.0)
+
+
+def test_a_checker_leaves_the_class_of_what_is_loaded_to_the_reader(tmp_path: Path) -> None:
+    taken = se.Checkpoint(se.F1("micro"), 10)
+    taken.evaluator.save(tmp_path / "f1")
+    taken.save(tmp_path / "taken")
+    metric: se.F1 = se.load(tmp_path / "f1")
+    assert (metric.get(), se.load(tmp_path / "taken").position) == (0.0, 10)
 
 
 def of_engines(rows: Any) -> tuple[str, ...]:
