@@ -25,8 +25,8 @@ from streameval.metrics.views import Views
 from streameval.schema.batch import Batch, Dense, Example, Ragged
 from streameval.schema.config import Config, Null, Weight
 from streameval.schema.input_notes import InputNotes, notes_of
-from streameval.schema.labels import LabelIndex
-from streameval.states.base import FEW, Part
+from streameval.schema.labels import FEW, LabelIndex
+from streameval.states.base import Part
 from streameval.states.state_set import StateSet
 from streameval.states.views import Tables
 

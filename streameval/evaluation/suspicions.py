@@ -73,7 +73,7 @@ class _Counted:
         self.examples, self.declared = core.decisions.examples, core.labels.fixed
         self.true, self.pred = (notes.samples.get(name) or Sample() for name in ("y_true", "y_pred"))
         columns = core.decisions.columns()
-        self.names = core.decisions.labels_of(columns)
+        self.names = core.labels.at(columns)
         self.comparable = self.names if len(self.names) <= _LABELS else []
         self.cells = tn, fn, fp, tp, _ = core.decisions.by_label(columns, None)
         self.positives = tp + fn, tp + fp  # of each label, in y_true and in y_pred

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import islice
+from itertools import chain, islice
 from operator import countOf, lt
 from typing import Any, TypeAlias
 
@@ -93,6 +93,31 @@ def distinct(labels: Sequence[Label]) -> list[Label]:
     return [*dict(zip(keys_of(labels), labels, strict=True)).values()]
 
 
+FEW = 512  # labels, up to which all of them are taken over sooner than those that some examples mention
+
+
+def by_column(columns: IntArray, read: Callable[[IntArray], Any]) -> Any:
+    """What a function reads of columns; if they are many, that of some when they are sliced."""
+    return read(columns) if len(columns) <= FEW else _ByColumn(columns, read)
+
+
+class _ByColumn:
+    def __init__(self, columns: IntArray, read: Callable[[IntArray], Any]) -> None:
+        self._columns, self._read = columns, read
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self[at : at + FEW] for at in range(0, len(self), FEW))
+
+    def __getitem__(self, at: Any) -> Any:
+        if not isinstance(at, tuple):
+            return self._read(self._columns[at])
+        rows, parts = at
+        return _ByColumn(self._columns[rows], lambda some: self._read(some)[:, parts])
+
+
 class LabelIndex:
     """Which column each label, by its key, is counted in; a label keeps its column.
 
@@ -161,6 +186,10 @@ class LabelIndex:
             columns.update(zip(new, range(start, start + len(new)), strict=True))
             self._set_known()
         return range(start, start + len(new)) if len(new) == len(keys) else list(map(columns.__getitem__, keys))
+
+    def at(self, columns: IntArray) -> tuple[Label, ...]:
+        """The labels of columns."""
+        return tuple(map(self.labels.__getitem__, columns.tolist()))
 
     def order(self) -> IntArray:
         """All columns: those of declared labels as declared, then the rest in order. Cached between changes."""

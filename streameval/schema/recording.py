@@ -11,7 +11,7 @@ import numpy as np
 from streameval.kernel.lists import taken
 from streameval.kernel.types import FloatArray, Int32Array, IntArray, Lists, Places, ScoreArray
 from streameval.schema.batch import Batch, Dense, Ragged, offsets_of, slots_of
-from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.labels import Label, LabelIndex, by_column
 
 BLOCK = 2**10  # examples that are checked, counted or copied at once where memory matters
 
@@ -51,7 +51,7 @@ class ExampleScores(NamedTuple):
         place = _entries(self.lengths, order)
         return type(self)(self.lengths[order], self.columns[place], self.scores[place])
 
-    def moved(self, columns: IntArray) -> Self:
+    def moved(self, columns: Places) -> Self:
         """The same where each column has become another one."""
         return self._replace(columns=columns[self.columns].astype(np.int32))
 
@@ -107,7 +107,7 @@ class Examples(NamedTuple):
         slots, scores = self.slots[_entries(self.lengths, order)], self.scores and self.scores.taken(order)
         return type(self)(self.lengths[order], slots, weights, stamps, scores)
 
-    def moved(self, columns: IntArray, fixed: int) -> Self:
+    def moved(self, columns: Places, fixed: int) -> Self:
         """The same in other columns. Labels that are declared there, and were not here, lose their true negatives."""
         slots = (5 * columns[self.slots // 5] + self.slots % 5).astype(np.int32)
         explicit = (slots % 5 != 0) | (slots >= 5 * fixed)
@@ -158,7 +158,7 @@ class Examples(NamedTuple):
 class Recording(NamedTuple):
     """Examples in canonical form, some at a time, and their labels as in `Content`."""
 
-    labels: tuple[Label, ...]
+    labels: Any
     fixed: int
     size: int
     blocks: Callable[[], Iterator[Examples]]  # each call begins anew; no stamp is in two, unless bytes are read
@@ -170,15 +170,15 @@ class Recording(NamedTuple):
     @classmethod
     def of(cls, labels: LabelIndex, blocks: Callable[[], Iterator[Examples]]) -> Self:
         """Examples whose columns are those of ``labels``."""
-        order, there, size = labels.order(), np.zeros(len(labels), np.bool_), 0
+        present, there, size = labels.order(), np.zeros(len(labels), np.bool_), 0
         for block in blocks():
             there[block.slots // 5] = True
             size += block.size
         there[: labels.fixed] = True
-        present = order[there[order]]
-        rank = np.zeros(len(labels), np.int64)
-        rank[present] = np.arange(len(present))
-        names = tuple(map(labels.labels.__getitem__, present.tolist()))
+        present = present if there.all() else present[there[present]]
+        rank = np.zeros(len(labels), np.int32)
+        rank[present] = np.arange(len(present), dtype=np.int32)
+        names = by_column(present, labels.at)
 
         def canonical() -> Iterator[Examples]:
             moved = (block.moved(rank, labels.fixed).ascending() for block in blocks())

@@ -15,11 +15,10 @@ from streameval.errors import CounterOverflowError, RevertError, StreamevalError
 from streameval.kernel.backend import commit
 from streameval.kernel.types import FULL, FloatArray, IntArray
 from streameval.schema.batch import Batch, Dense, Example, cells_of, columns_in, moved, ragged
-from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.labels import FEW, LabelIndex, by_column
 from streameval.states.weights import ExactSums, SumCells, changed, common_scale, exact_weights, joined_sums, units_of
 
 COUNT_MAX = 2**63 - 1
-FEW = 512  # labels, up to which all of them are taken over sooner than those that some examples mention
 
 K = TypeVar("K", bound=Hashable)
 
@@ -42,22 +41,6 @@ class Content:
     labels: Any  # the declared ones in their order, then the rest that is mentioned, sorted
     fixed: int  # how many are declared
     scale: int | None  # of weight sums, in units of ``2**-scale``, as small as can be; None if all equal their counts
-
-
-def by_column(columns: IntArray, read: Callable[[IntArray], Any]) -> Any:
-    """What a function reads of columns; if they are many, that of some when they are sliced."""
-    return read(columns) if len(columns) <= FEW else _ByColumn(columns, read)
-
-
-class _ByColumn:
-    def __init__(self, columns: IntArray, read: Callable[[IntArray], Any]) -> None:
-        self._columns, self._read = columns, read
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __getitem__(self, rows: slice) -> Any:
-        return self._read(self._columns[rows])
 
 
 class State(ABC, Generic[K]):
@@ -364,11 +347,8 @@ class State(ABC, Generic[K]):
         mentioned[:fixed] = True
         return order if mentioned.all() else order[mentioned[order]]
 
-    def labels_of(self, columns: IntArray) -> tuple[Label, ...]:
-        return tuple(map(self.labels.labels.__getitem__, columns.tolist()))
-
     def _head(self, columns: IntArray, scale: int | None) -> tuple[int, Any, int, int | None]:
-        return self.examples, by_column(columns, self.labels_of), self.labels.fixed, scale
+        return self.examples, by_column(columns, self.labels.at), self.labels.fixed, scale
 
     @abstractmethod
     def content(self) -> Any:

@@ -13,6 +13,7 @@ from streameval.kernel.backend import commit, curves
 from streameval.kernel.curves import bins as binning
 from streameval.kernel.types import DONE, Flags, FloatArray, IntArray, Integers, WordArray
 from streameval.schema.batch import Batch
+from streameval.schema.labels import by_column
 from streameval.states.base import COUNT_MAX, Content, Part, State
 from streameval.states.curve_weights import Added, CurveWeights, fill_bins, fill_sides, words_needed
 from streameval.states.views import Arrays, View, cached_property, total
@@ -43,7 +44,7 @@ class CurveContent(Content):
 
     # In how many examples each label had no score: as a negative (0 for declared labels, which derive it), as a
     # positive, and masked, shape (labels, 3).
-    sides: IntArray
+    sides: Any
     weight: int  # of all examples; 0 without scale
     side_weights: Sequence[Sequence[int]]  # of the positives without a score, and of the masked; empty without scale
     blocks: Callable[[], Iterable[CurveBlock]]
@@ -165,7 +166,7 @@ class Curves(State[Never]):
     def content(self) -> CurveContent:
         scale, columns = self.canonical_scale(), self.columns()
         weight, sides = (0, []) if scale is None else (self.weights.whole(scale), self.weights.sides(columns, scale))
-        stored = *self._head(columns, scale), self.bins.sides(columns), weight, sides
+        stored = *self._head(columns, scale), by_column(columns, self.bins.sides), weight, sides
         return CurveContent(*stored, partial(self._blocks, columns, scale))
 
     def _fill(self, content: CurveContent) -> None:

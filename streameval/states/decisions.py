@@ -21,8 +21,9 @@ import numpy as np
 from streameval.kernel.backend import decisions as kernel
 from streameval.kernel.types import FloatArray, IntArray, Integers, Lists, RowKey, UInt8Array
 from streameval.schema.batch import Batch, Dense, Example, Packed, Ragged
+from streameval.schema.labels import by_column
 from streameval.schema.recording import rows_of
-from streameval.states.base import Content, Part, State, by_column
+from streameval.states.base import Content, Part, State
 from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
@@ -136,7 +137,8 @@ class Decisions(State[Key]):
 
     def mentions(self) -> IntArray:
         """In how many examples each label has a cell."""
-        return np.asarray(self.by_label(np.arange(len(self.labels)), None).sum(axis=0))
+        each = (self.by_label(some, None).sum(axis=0) for some in in_blocks(np.arange(len(self.labels))))
+        return np.concatenate([np.zeros(0, np.int64), *each])
 
     def content(self) -> DecisionContent:
         scale, columns = self.canonical_scale(), self.columns()

@@ -197,7 +197,8 @@ class Pairs(State[Key]):
     def content(self) -> PairContent:
         scale, columns = self.canonical_scale(), self.columns()
         weight, sums = (0, None) if scale is None else (self.weight(scale), self._weights_at(scale))
-        place = np.full(len(self.labels) + 1, pairing.NONE)  # of columns; the last stays -1, so that -1 leads to itself
+        # Of columns; the last stays -1, so that -1 leads to itself.
+        place: Any = np.full(len(self.labels) + 1, pairing.NONE, np.int64 if self._bits else np.int32)
         place[columns] = np.arange(len(columns))
         pairs: Any = partial(_PairsInOrder, self.table, place, sums, scale or 0)
         sets = partial(_SetsInOrder, self._extra.sums, place, sums, scale or 0)
@@ -256,7 +257,7 @@ class _SetsInOrder:
     """The label sets likewise."""
 
     def __init__(self, times: dict[Key, int], place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
-        self._times, self._place, self._sums, self._scale = times, place.tolist(), sums, scale
+        self._times, self._place, self._sums, self._scale = times, place.data, sums, scale
         self._parts: Any = None  # of each set: 0 if nothing has it; those of lower parts come first
 
     def __iter__(self) -> Iterator[SetBlock]:

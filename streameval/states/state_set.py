@@ -88,12 +88,12 @@ class StateSet:
     def check_labels(self) -> None:
         """Refuse what is counted if it has more labels than the limit. Only for states that are thrown away then."""
         if len(self.labels) > self.labels.check_beyond:
-            self.empty_like()._check_labels([(np.arange(len(self.labels)), self.decisions.mentions(), 1)])
+            self._check_labels([(slice(None), self.decisions.mentions(), 1)], np.zeros(len(self.labels), np.int64))
 
-    def _check_labels(self, changes: Iterable[tuple[IntArray, IntArray | int, int]]) -> None:
+    def _check_labels(self, changes: Iterable[tuple[Any, IntArray | int, int]], before: IntArray | None = None) -> None:
         """Refuse further labels than the limit, or warn of identifiers; changes: columns, how often, and the sign."""
         names, fixed, limit = self.labels.labels, self.labels.fixed, self.labels.limit
-        times = self.decisions.mentions()
+        times = self.decisions.mentions() if before is None else before
         unmentioned = times[fixed:] == 0
         for columns, more, sign in changes:
             np.add.at(times, columns, sign * more)
@@ -170,7 +170,7 @@ class StateSet:
     def prepare_unmerge(self, other: StateSet) -> list[Part]:
         if not other.examples:
             return []
-        if None in self.labels.columns_of(other.decisions.labels_of(other.decisions.columns())):
+        if None in self.labels.columns_of(other.labels.at(other.decisions.columns())):
             raise RevertError(_NOT_PART)
         try:
             return self.prepare_merges([(other, self.columns_of(other), -1)])

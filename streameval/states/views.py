@@ -94,7 +94,7 @@ class View(Generic[S]):
     @cached_property
     def labels(self) -> tuple[Label, ...]:
         """Declared labels in their order, then the rest, sorted."""
-        return self._state.labels_of(self.columns)
+        return self._state.labels.at(self.columns)
 
     @property
     def size(self) -> int:

@@ -28,7 +28,7 @@ _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 def put_curves(sink: Sink, content: CurveContent) -> None:
     """Write a content, without its labels; the squares of a bin where it holds two scores of a class or more."""
-    lengths, last = np.zeros(len(content.labels), np.int64), 0
+    lengths, last = np.zeros(len(content.labels), np.int32), 0
     columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
     words = [[Blocks(words=2), Blocks(words=2)] for _ in range(2)]
     for first, offsets, bins, counts, sums, _ in content.blocks():
@@ -43,7 +43,7 @@ def put_curves(sink: Sink, content: CurveContent) -> None:
         for side, (totals, squares) in enumerate(words):
             totals.add(sums[counts[:, side] > 0, side, :2])
             squares.add(sums[counts[:, side] > 1, side, 2:])
-    sink.column(content.sides[content.fixed :, 0])
+    sink.columns(content.sides[content.fixed :, :1])
     sink.columns(content.sides[:, 1:])
     sink.column(lengths)
     sink += (column.pieces() for column in columns)

@@ -111,8 +111,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
         if len(labels) <= 1_000:
             self.append(_bytes_of_few_labels(tuple(labels[start:])))
         else:
-            each = islice(chain.from_iterable(in_blocks(labels)), start, None)
-            self += (varint(len(labels) - start), _joined(map(_bytes_of_label, each)))
+            self += (varint(len(labels) - start), _joined(map(_bytes_of_label, islice(labels, start, None))))
 
     def numbers(self, pairs: tuple[tuple[Label, float], ...]) -> None:
         self.varint(len(pairs))

@@ -17,7 +17,7 @@ from streameval.wire.values import take_labels
 
 def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:
     """Write examples, without the declared labels."""
-    sink.labels(recording.labels[recording.fixed :])
+    sink.labels(recording.labels, recording.fixed)
     lengths, slots, many, columns = (Blocks() for _ in range(4))
     weights, stamps, scores = list[Any](), list[bytes](), list[Any]()
     plain = narrow = True

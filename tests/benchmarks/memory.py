@@ -60,6 +60,13 @@ def integers(metric: str, count: int) -> Any:
     return ev
 
 
+def each(made: Any, count: int, scored: bool = False) -> Any:
+    """Every example has a label of its own."""
+    true = [[name] for name in names(count)]
+    made.update_many(true, [{name: at / count} for at, (name,) in enumerate(true)] if scored else true)
+    return made
+
+
 def counted(metrics: list[str], n: int, labels: int, weighted: bool = False, kind: type = np.float64) -> Any:
     ev = se.Evaluator(metrics, labels=names(labels))
     true, pred = scores(n, labels, kind)
@@ -146,6 +153,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "Rolling of scores 100,000": lambda: rolling(100_000, True),
     "Rolling of scores 400,000": lambda: rolling(200_000, True),
     "TimeRolling 150,000": lambda: timed(se.TimeRolling, 1e6),
+    "Rolling, 500,000 labels": lambda: each(se.Rolling(se.Evaluator(["f1_macro"]), 500_000), 500_000),
+    "label sets, 600,000 labels": lambda: each(se.Evaluator(keep=["labelsets"]), 600_000),
+    "curves, 400,000 labels": lambda: each(se.Evaluator(["roc_auc_macro"]), 400_000, scored=True),
     "Tumbling": lambda: blocks(se.Tumbling, period=25_000.0, history=4),
     "Fading": lambda: blocks(se.Fading, half_life=50_000.0),
     "Checkpoint": lambda: se.Checkpoint(decisions(300_000, 300_000), 7),
