@@ -42,7 +42,7 @@ def coded(column: object, name: str) -> Coded:
     if hasattr(values, "factorize") and values.dtype != object:  # of objects pandas takes 1 and True for one value
         codes, values = values.factorize()
         return _used(np.asarray(codes, np.int64), values.tolist(), name)
-    if form in ("array", "frame", "table"):
+    if form in ("array", "frame"):
         array = np.asanyarray(values)
         if array.ndim != 1:
             raise InputError(f"{argument} must hold one value for each example, but has shape {array.shape}")

@@ -49,7 +49,7 @@ def typed(value: object, name: str) -> Typed:
         return str, str.__str__(value)
     if isinstance(value, bool):
         return bool, value
-    if isinstance(value, int) and not isinstance(value, Enum):
+    if isinstance(value, int):
         return int, int.__add__(value, 0)
     if is_missing(value):
         return type(None), None
@@ -80,7 +80,7 @@ def rank_of(key: Key) -> bytes:
         elif value is None:
             raw = b""
         else:
-            raw = int(value).to_bytes((int(value).bit_length() + 8) // 8, "little", signed=True)
+            raw = value.to_bytes((value.bit_length() + 8) // 8, "little", signed=True)
         parts.append(bytes((_KINDS[kind],)) + len(raw).to_bytes(8, "little") + raw)
     joined = b"".join(parts)
     return hashlib.blake2b(joined, digest_size=8).digest() + joined

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import itertools
+import math
 import pickle
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from enum import Enum, IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -370,6 +372,39 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     assert first.total().examples == first.examples == 50
 
 
+def test_slices_that_hold_no_examples_take_no_place():
+    first, last, *_ = sorted((f"v{number}" for number in range(99)), key=lambda value: rank_of((typed(value, "x"),)))
+    sliced, emptied, expected = (se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1) for _ in range(3))
+    for one in (sliced, expected):
+        one.update({"a"}, {"a"}, where={"x": last})
+    emptied.update({"a"}, {"a"}, where={"x": first})
+    emptied.revert({"a"}, {"a"}, where={"x": first})
+    sliced.merge(emptied)
+    assert sliced.to_bytes() == expected.to_bytes()
+
+
+def test_the_examples_of_all_other_values_take_no_slice():
+    late = [value for value in map(str, range(99)) if rank_of((typed(value, "x"),)) > rank_of(())][:4]
+    halves = [se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1) for _ in range(2)]
+    expected = se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1)
+    for place, value in enumerate(late):
+        for one in (halves[place % 2], expected):
+            one.update({"a"}, {"a"}, where={"x": value})
+    halves[0].merge(halves[1])
+    assert halves[0].to_bytes() == expected.to_bytes()
+
+
+def test_an_example_is_not_reverted_from_those_of_other_values():
+    first, second, third = sorted(["eu", "us", "asia"], key=lambda value: rank_of((typed(value, "x"),)))
+    sliced = se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1)
+    for value in (second, third):
+        sliced.update({"a"}, {"a"}, where={"x": value})
+    before = sliced.to_bytes()
+    with pytest.raises(se.RevertError, match=f"cannot revert: no example of x '{first}' was counted"):
+        sliced.revert({"a"}, {"a"}, where={"x": first})
+    assert sliced.to_bytes() == before
+
+
 def test_the_last_example_of_a_slice_stays_while_the_rest_have_no_room():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
     for name in ("ann", "bob", "cy"):
@@ -462,6 +497,29 @@ def test_numbers_and_booleans_may_stand_in_arrays(kind: str, make: Callable[...,
     for value in values:
         expected.update({"a"}, {"a"}, where={"x": np.array(value) if isinstance(value, np.generic) else value})
     assert sliced.to_bytes() == expected.to_bytes()
+
+
+class Code(str, Enum):  # noqa: UP042
+    A = "a"
+
+
+class Number(IntEnum):
+    TWO = 2
+
+
+@pytest.mark.parametrize(("value", "plain"), [
+    (Code.A, "a"), (Number.TWO, 2), (np.str_("a"), "a"), (np.bool_(True), True), (np.uint64(2**64 - 1), 2**64 - 1),
+    (pa.scalar("a"), "a"), (pa.scalar(2, "int8"), 2), (pa.scalar(None, "int8"), None), (math.nan, None), (pd.NA, None),
+])  # fmt: skip
+def test_values_of_subclasses_are_the_plain_values(value: object, plain: str | int | None):
+    expected, one, many = (se.Sliced(se.Evaluator(METRICS), by="x") for _ in range(3))
+    expected.update({"a"}, {"a"}, where={"x": plain})
+    one.update({"a"}, {"a"}, where={"x": value})
+    many.update_many([{"a"}], [{"a"}], where={"x": [value]})
+    assert one.to_bytes() == many.to_bytes() == expected.to_bytes()
+    assert [type(part.where["x"]) for part in one.slices()] == [type(plain)]
+    assert value in one
+    assert one[value] == expected[plain]
 
 
 @pytest.mark.parametrize("values", [{"eu", "us"}, {0: "eu", 1: "us"}, "eu", 3])
@@ -559,6 +617,7 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
     [
         ({"by": ()}, "by must be a name or several"),
         ({"by": 3}, "by must be a name or several, not 3"),
+        ({"by": ("a", 3)}, r"by must be a name or several, not \('a', 3\)"),
         ({"by": ("a", "a")}, "by names something twice"),
         ({"by": {"a", "b"}}, "by must be in order, not a set; give a list, such as sorted"),
         ({"by": {"a": ["eu", "us"]}}, "by must be in order, not a dict; give a list"),
@@ -567,6 +626,7 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
         ({"by": "a", "max_slices": 0}, "max_slices must be an integer of at least 1, not 0"),
         ({"by": "a", "max_slices": True}, "max_slices must be an integer"),
         ({"by": ("a", "b"), "cross": "ab"}, "cross must be a list of combinations"),
+        ({"by": ("a", "b"), "cross": 3}, "cross must be a list of combinations"),
         ({"by": ("a", "b"), "cross": [("a", "c")]}, "cross combines two or more of the names"),
         ({"by": ("a", "b"), "cross": [("a",)]}, "cross combines two or more of the names"),
         ({"by": ("a", "b"), "cross": [("a", "b"), ("b", "a")]}, "names a combination twice"),
@@ -602,6 +662,8 @@ def test_only_empty_evaluators_and_metrics_can_be_sliced():
         (pd.Series([1, None]), r"is 1.0, .* give int\(value\), or of a column .astype\('Int64'\)$"),
         (pa.array([["a"], ["b"]]), "holds list<"),
         (np.zeros((2, 1)), r"has shape \(2, 1\)"),
+        (pd.DataFrame({"eu": [1, 2], "us": [1, 2]}), r"has shape \(2, 2\)"),
+        (pa.table({"eu": [1, 2], "us": [1, 2]}), "one value for each example, not pyarrow.Table"),
         (np.array(["2020-01-01"] * 2, "M8[D]"), "of type date"),
         (["\ud800", "a"], "lone surrogate"),
         ([b"x", "a"], "of type bytes; .* and None: decode it$"),
