@@ -14,7 +14,7 @@ import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-import numpy as _numpy  # noqa: F401  # before the rest, which saves a tenth of the time that it takes
+import numpy as _numpy  # noqa: F401  # imported first, it takes a tenth less time
 
 from streameval.errors import (
     ConflictError as ConflictError,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from streameval.windows.sliding import Rolling as Rolling, TimeRolling as TimeRolling
     from streameval.windows.tumbling import ClosedWindow as ClosedWindow, Tumbling as Tumbling
 
-if _sys.maxsize < 2**63 - 1:  # where numpy counts in 32 bits
+if _sys.maxsize < 2**63 - 1:  # there numpy counts in 32 bits
     raise ImportError("streameval requires a 64-bit Python, and this one has 32 bits; install a 64-bit one")
 
 __version__ = _VERSION
@@ -95,7 +95,7 @@ _ELSEWHERE = {
     "metrics.thresholds": {"apply_thresholds", "rcut"},
     "testing": {"check_mergeable"},
 }
-"""Names that users look for here."""
+"""Names of submodules that users look for in the package, by submodule."""
 
 _NAMES = {name for name, value in globals().items() if callable(value) and name[0] != "_"}.union(*_LATER.values())
 
@@ -114,7 +114,7 @@ def __getattr__(name: str) -> object:
 
 
 def _advice(name: str) -> str:
-    """What to write in place of a name that other libraries have."""
+    """What to write in place of an unknown name, such as one of another library."""
     if name.startswith(("Micro", "Macro", "Weighted", "Samples", "River")):
         return "; classes for River are in streameval.adapters.river"
     if name in ("adapters", "plots", "testing"):

@@ -19,26 +19,26 @@ R = TypeVar("R")
 PublicT = TypeVar("PublicT", bound=type)
 
 OPTIONS: ContextVar[Collection[str] | None] = ContextVar("OPTIONS", default=None)
-"""The options of the command that runs, of which messages speak in place of arguments; None where none runs."""
+"""The options of the running command, which messages name in place of arguments; None if no command runs."""
 
 HOMES: dict[type, str] = {}
 """The module in which each public class is defined."""
 
 
 def wording(python: str, shell: str) -> str:
-    """What a message says in either interface; asked where the message is made."""
+    """The wording for Python, or for the shell while a command runs; call it when the message is made."""
     return python if OPTIONS.get() is None else shell
 
 
 def option(name: str, value: object = None) -> str:
-    """An argument, or what to pass for it, as in ``rows='labels'``; for the command ``--rows labels``."""
+    """The name of an argument, or with its value ``rows='labels'``; on the command line ``--rows labels``."""
     if value is None:
         return wording(name, f"--{name.replace('_', '-')}")
     return wording(f"{name}={value!r}", f"--{name} {value if str(value).isidentifier() else repr(value)}")
 
 
 def public(kind: PublicT) -> PublicT:
-    """A class that is named, in messages and in pickles, as users import it, wherever it is defined."""
+    """Decorate a class, so that messages and pickles name it as users import it, not by the module it is in."""
     HOMES[kind] = kind.__module__
     kind.__module__ = "streameval"
     return kind
@@ -49,12 +49,12 @@ class StreamevalError(Exception):
     """Base of every exception that this package raises on purpose."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows: the traceback up to the line of the user's that called the package, for what was wrong.
+        """The traceback that IPython shows: it ends at the user's line that called the package.
 
-        The exception keeps all of it, for debuggers. Python itself asks no exception, and a handler around each public
-        method would cost as much as a small call.
+        The exception keeps the whole traceback for debuggers. Plain Python has no such hook, and a handler around each
+        public method would cost as much as a small call.
         """
-        own = (_HOME, "streameval/", "<string>", sys.prefix, sys.base_prefix)  # two are relative
+        own = (_HOME, "streameval/", "<string>", sys.prefix, sys.base_prefix)  # two: compiled, generated code
         steps: list[TracebackType] = []
         step = self.__traceback__
         while step is not None:
@@ -116,18 +116,18 @@ class CounterOverflowError(StreamevalError, OverflowError):
 
 class _Deferring(threading.local):
     warns: bool | None = None
-    """Whether a warning ends the call, is dropped as it was issued before, or, with None, is issued at once."""
+    """True: a warning ends the call. False: it is dropped. None: it is issued at once."""
 
 
-class _Deferred(Exception):  # noqa: N818  # which nobody sees
-    """Ends a call that holds guards, so that its warning is issued while none is held."""
+class _Deferred(Exception):  # noqa: N818  # control flow, never raised to users
+    """Ends a call that holds guards, so that its warning can be issued after they are released."""
 
 
 _deferring = _Deferring()
 
 
 def warning_first(change: Callable[P, R], /, *args: P.args, **keywords: P.kwargs) -> R:
-    """Call what holds guards and runs no code of the user; if it warns, warn before anything changes, then call it."""
+    """Call ``change``, which holds guards. If it would warn, nothing changes: warn without guards, call it again."""
     if _deferring.warns is not None:
         return change(*args, **keywords)
     _deferring.warns = True
@@ -144,7 +144,7 @@ def warning_first(change: Callable[P, R], /, *args: P.args, **keywords: P.kwargs
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Surrounds displays, which neither warn nor look whether there is something to warn of."""
+    """Within this block, nothing warns and input is not checked for what to warn of; displays use it."""
     before, _deferring.warns = _deferring.warns, False
     try:
         yield
@@ -153,12 +153,12 @@ def silent() -> Iterator[None]:
 
 
 def is_silent() -> bool:
-    """Whether nothing is to be warned of now."""
+    """Whether the caller runs within a `silent` block."""
     return _deferring.warns is False
 
 
 def warn(message: str) -> None:
-    """Issue a `DataWarning` for the line that called the package. Filters can be code of the user."""
+    """Issue a `DataWarning` for the line that called the package. Warning filters may run code of the user."""
     if _deferring.warns is not None:
         if _deferring.warns:
             raise _Deferred(message)
@@ -176,7 +176,7 @@ class DependencyError(StreamevalError, ImportError):
 
 @contextmanager
 def naming(part: object) -> Iterator[None]:
-    """Let errors say in which part of all they are, if it has a name."""
+    """Prefix the messages of errors within this block with the name of a part, if it has one."""
     try:
         yield
     except StreamevalError as error:
@@ -184,7 +184,7 @@ def naming(part: object) -> Iterator[None]:
 
 
 def above(module: str, name: str) -> Callable[..., Any]:
-    """A method that calls a function of a module above the class, which is imported then."""
+    """A method that calls a function of a higher module, which is imported at the call."""
 
     def method(*args: object, **options: object) -> object:
         return getattr(import_module(f"streameval.{module}"), name)(*args, **options)
@@ -193,10 +193,10 @@ def above(module: str, name: str) -> Callable[..., Any]:
 
 
 def imported(module: str, what: str) -> Any:
-    """A module of a library that not all have, or `DependencyError` naming what needs it."""
+    """Import a module of an optional library; `DependencyError` if the library, which ``what`` needs, is absent."""
     library = module.partition(".")[0]
     try:
-        import_module(library)  # its parts may have been imported before it was taken away
+        import_module(library)  # fails for an absent library even if its submodules are cached
         return import_module(module)
     except ImportError as error:
         raise DependencyError(f"{what} needs {library}, which is not installed; pip install {library}") from error

@@ -1,4 +1,4 @@
-"""For tests: whether a state, ours or anybody's, gives the same result however its examples are split and merged."""
+"""A check for tests: a state, ours or yours, gives the same result however its examples are split and merged."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LAWS = {
     "unmerge": "unmerging what was merged gives the state before, and what is no part of it is refused",
     "atomic": "an example that is refused leaves the state as it was",
 }
-"""What is checked, in this order."""
+"""The laws, in the order in which they are checked."""
 
 
 class BrokenLawError(StreamevalError, AssertionError):
@@ -44,7 +44,7 @@ class BrokenLawError(StreamevalError, AssertionError):
         self.law = law
 
     def __str__(self) -> str:
-        return f"{self.law}: {self.args[1]}; the law is that {LAWS[self.law]}"  # of arguments, which are pickled
+        return f"{self.law}: {self.args[1]}; the law is that {LAWS[self.law]}"  # args survive pickling
 
 
 def check_mergeable(
@@ -66,24 +66,24 @@ def check_mergeable(
     Parameters
     ----------
     factory
-        Makes an empty state: it needs ``update(*example)`` and ``merge(other)``. ``get``, ``==``, ``copy``,
-        ``to_bytes`` with ``from_bytes`` of its class, ``update_many``, ``revert`` and ``unmerge`` are put to the test
-        where they are there.
+        Makes an empty state, which needs ``update(*example)`` and ``merge(other)``. ``get``, ``==``, ``copy``,
+        ``to_bytes`` with ``from_bytes`` of its class, ``update_many``, ``revert`` and ``unmerge`` are checked if the
+        state has them.
     examples
-        What it counts: tuples of arguments of ``update``; ten or so that differ as much as they can.
+        Examples to count: tuples of arguments of ``update``; about ten that differ as much as possible.
     update, merge, revert, update_many
-        How it counts an example, merges, takes an example back and counts a list of examples, if not by
+        How to count an example, merge, revert an example and count a list of examples, if not by
         ``state.update(*example)``, ``state.merge(other)``, ``state.revert(*example)`` and
-        ``state.update_many(y_true, y_pred)``. ``merge`` may return the result instead of changing the first.
+        ``state.update_many(y_true, y_pred)``. ``merge`` may return the result instead of changing its first argument.
     key
-        What two states must have in common to be the same; by default their bytes, and ``==`` and ``get()`` too where
-        there are such.
+        Returns what must be equal for two states to be the same; by default these are bytes, ``==`` and ``get()``, as
+        far as the state has them.
     refused
         Examples that ``update`` must refuse with an exception.
     ordered
-        Whether each shard must count its examples in the order passed, as where they have times.
+        Whether each shard must count its examples in the order passed, for example because they have times.
     laws
-        Which laws to check, by name; all of `LAWS` unless some cannot hold.
+        Names of the laws to check; by default all of `LAWS`.
     rounds
         How many random orders, shardings and trees to try for each law; in the first no shard is empty.
 
@@ -129,7 +129,7 @@ def check_mergeable(
     lengths = {len(one) for one in listed if isinstance(one, tuple)}
     if update_many is None and update is None and "update_many" in has and lengths == {2}:
         update_many = _update_many
-    merge = merge or (lambda state, other: state.merge(other))  # type: ignore[attr-defined]  # it has one
+    merge = merge or (lambda state, other: state.merge(other))  # type: ignore[attr-defined]  # checked above
     revert = revert or (_method("revert") if "revert" in has else None)
     update = update or _method("update")
     checks = _Laws(factory, has, update, merge, revert, update_many, key, refused, ordered, rounds)
@@ -139,12 +139,12 @@ def check_mergeable(
 
 
 Seen: TypeAlias = tuple[str, Any, Any] | str
-"""Two states that must be the same, after words that say which; or what is wrong."""
+"""Words for the message and two states that must be the same; or a message that says what is wrong."""
 
 
 @dataclass
 class _Laws(Generic[S]):
-    """The laws, each a generator of what must be the same."""
+    """The laws: each method ``law_...`` yields pairs of states that must be the same."""
 
     factory: Callable[[], S]
     has: set[str]
@@ -169,7 +169,7 @@ class _Laws(Generic[S]):
         return examples[:at], examples[at:]
 
     def dealt(self, examples: list[Any], shards: int, drawn: random.Random) -> list[list[Any]]:
-        """The examples in so many shards, each in its order; some shards may be empty, unless they are even."""
+        """Deal the examples into shards, in their order; unless ``even``, some shards may be empty."""
         if self.even:
             return [examples[place::shards] for place in range(shards)]
         parts: list[list[Any]] = [[] for _ in range(shards)]
@@ -183,7 +183,7 @@ class _Laws(Generic[S]):
         return state if result is None else result
 
     def read(self, state: Any) -> None:
-        """Everything that only looks."""
+        """Call all methods that must not change the state."""
         repr(state), state == self.factory()
         if self.key is not None:
             self.key(state)
@@ -207,14 +207,14 @@ class _Laws(Generic[S]):
         check: Callable[[list[Any], random.Random], Iterator[Seen]] = getattr(self, "law_" + law.replace(" ", "_"))
         drawn = random.Random(law)  # noqa: S311  # no secret
         for place in range(self.rounds):
-            self.even = not place  # so that the first round has examples wherever there may be some
+            self.even = not place  # in the first round no shard is empty
             try:
                 for seen in check(examples, drawn):
                     if isinstance(seen, str):
                         return seen
                     if problem := self.differ(*seen[1:]):
                         return seen[0] + problem
-            except Exception as error:  # whatever the state raises breaks the law that was on trial
+            except Exception as error:  # any exception of the state breaks the law
                 return f"{type(error).__name__}: {error}"
         return None
 

@@ -1,4 +1,4 @@
-"""What all windows share: they read like the object they were built from, and are values like it."""
+"""The base of all windows: they answer, compare, copy and save like the object that they were built from."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from streameval.wire.envelope import sealed
 from streameval.wire.fields import Sink, Source, varint, zigzag
 
 Examples: TypeAlias = tuple[object, object, object, object]
-"""What users pass of many: truths, predictions, weights and masks."""
+"""Arguments of `update_many`: truths, predictions, weights and mask."""
 M = TypeVar("M", bound=Metric)
 
 
 class Window(Details, Mergeable, ABC, Generic[A]):
-    """An evaluator or a metric that speaks of the recent past. Not used directly."""
+    """An evaluator or a metric over the recent past. Not used directly."""
 
     __slots__ = ("_cell", "_clock", "_guard", "_template")
     _span_name: ClassVar[str]
-    _in_time: ClassVar[str]  # what to do instead where examples have times
+    _in_time: ClassVar[str]  # in messages: what to write if examples have times
     _template: A
     _clock: Clock
-    _cell: commit.Cell  # of what changes
+    _cell: commit.Cell  # holds what a change replaces
 
     def _begin(self, evaluator: A, clock: Clock) -> None:
         self._clock, self._guard = clock, commit.Guard()
@@ -53,11 +53,11 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @abstractmethod
     def _empty(self) -> Any:
-        """What the cell holds where there is no example."""
+        """The content of the cell without any example."""
 
     @abstractmethod
     def _become(self, value: Any, forms: Iterable[Part] = ()) -> None:
-        """Let the cell hold something else, in which nothing of the rest is counted."""
+        """Replace the content of the cell and retire states that are no longer in it; commit ``forms`` too."""
 
     @property
     def timed(self) -> bool:
@@ -69,10 +69,10 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         self, y_true: object, y_pred: object, *extra: Unpack[tuple[()]], weight: Weight = 1.0, mask: object = None,
         t: Time | None = None, **mistaken: Unpack[NoKeywords],
     ) -> None:  # fmt: skip
-        """Count one example, as `Evaluator.update` does, and evict what is then too old.
+        """Count one example, as `Evaluator.update` does, and evict examples that are then too old.
 
-        In windows of time, ``t`` says when it was: a datetime, date or numpy.datetime64 where the length is a
-        timedelta, else a number. `InputError` if it is too late: in sliding windows, before the latest time.
+        In windows of time, ``t`` is the time of the example: a datetime, date or numpy.datetime64 if the length is a
+        timedelta, else a number. `InputError` if it comes too late: in sliding windows, before the latest time.
         """
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
@@ -82,7 +82,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     def _change(
         self, y_true: object, y_pred: object, *, weight: Weight = 1.0, mask: object = None, t: Time | None = None
     ) -> Change:
-        """Read what `update` counts."""
+        """Read the arguments of `update`."""
         time = self._time(t)
         core = self._counting(time)
         core = self._counting(time) if forget_gone(self, core.table.examples) else core
@@ -90,15 +90,15 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @abstractmethod
     def _prepare(self, reading: Reading, time: Moment | None) -> list[Part]:
-        """Prepare what was read; the guard is held until the commit."""
+        """Prepare to count what was read; the caller holds the guard until the commit."""
 
     @abstractmethod
     def _count_fast(self, y_true: object, y_pred: object, weight: Weight, mask: object, t: Time | None) -> int:
-        """Count an example of a common form in as few steps as can be; ``DONE`` if it is one."""
+        """Count an example of a common form in as few steps as possible; ``DONE`` if it was counted."""
 
     @abstractmethod
     def _counting(self, time: Moment | None) -> Core:
-        """What reads an example of this time."""
+        """The core that reads an example of this time."""
 
     def update_many(
         self, y_true: object, y_pred: object, *, weights: ArrayLike | None = None, mask: object = None,
@@ -106,7 +106,7 @@ class Window(Details, Mergeable, ABC, Generic[A]):
     ) -> None:  # fmt: skip
         """Count many examples, as `Evaluator.update_many` does: the same as one by one, or none if anything is wrong.
 
-        In windows of time, ``times`` has one per example, as for `update`.
+        In windows of time, ``times`` holds the time of each example, as ``t`` of `update`.
         """
         if (times is None) is self.timed:
             raise self._wrong_time("times")
@@ -208,22 +208,22 @@ class Window(Details, Mergeable, ABC, Generic[A]):
 
     @abstractmethod
     def merge(self, other: Self) -> None:
-        """Add what another window holds."""
+        """Add the examples of another window."""
 
     def _parameters(self) -> dict[str, object]:
-        """What it was constructed with besides the evaluator, for messages; its length first."""
+        """The arguments of the constructor but the evaluator, for messages; the length of the window first."""
         return {self._span_name: self._clock.span()}
 
     @abstractmethod
     def _numbers(self) -> tuple[int, ...]:
-        """Integers of at most 64 bits, which bytes hold before what `_put` writes."""
+        """Integers of at most 64 bits; bytes hold them before what `_put` writes."""
 
     @abstractmethod
     def _put(self, sink: Sink) -> None: ...
 
     @abstractmethod
     def _take(self, source: Source, *numbers: int) -> None:
-        """Become what these say; the template is there already."""
+        """Read the window from its numbers and the source; the template was read before."""
 
     def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
         sink = Sink()
@@ -253,4 +253,4 @@ class Window(Details, Mergeable, ABC, Generic[A]):
         return f"{self._described()}); {head}", tables
 
 
-Window.update.__qualname__ = "update"  # in Python's own errors of arguments, as of an Accumulator
+Window.update.__qualname__ = "update"  # Python's own errors then say "update() ...", as for an Accumulator

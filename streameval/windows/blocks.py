@@ -1,4 +1,4 @@
-"""Blocks of examples that follow each other, each counted apart: what tumbling and fading windows are made of."""
+"""Consecutive blocks of examples, each with its own counts: the base of tumbling and fading windows."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _PLAIN = (float, int, np.float64)  # weights that can be multiplied without runn
 
 
 class WindowState(NamedTuple, Generic[A]):
-    """What changes; replaced as a whole, but for what blocks count."""
+    """The content of the cell: blocks count in place, any other change replaces it as a whole."""
 
     newest: int | None  # the number of the block in progress; None before the first time
-    blocks: dict[int, A]  # those that have examples, by number
+    blocks: dict[int, A]  # those with examples, by number
     aware: bool | None = None  # whether times have a time zone
-    latest: int = ALWAYS  # the latest time, if it matters
+    latest: int = ALWAYS  # the latest time; ALWAYS unless weights fade with time
 
 
 class Blocks(Window[A]):
-    """Blocks of one period of the clock; the newest and ``history`` before it are stored.
+    """Blocks of one period of the clock; the newest and ``history`` blocks before it are stored.
 
-    An example belongs to a block by its key: its number, or its time. Those of time start at whole numbers of periods,
-    so two streams can be merged. Those of a number of examples cannot: the tenth of a shard is not that of the whole.
+    The key of an example, its number or its time, decides its block. Blocks of time start at multiples of the period,
+    so two streams can be merged. Blocks of n examples cannot: example 10 of a shard is not example 10 of the stream.
     """
 
     __slots__ = ("_history",)
@@ -51,28 +51,28 @@ class Blocks(Window[A]):
     _history: int
 
     def _weight_at(self, part: float, weight: float) -> float:  # noqa: ARG002
-        """What an example weighs in its block, into which it is so far."""
+        """The weight of an example in its block; ``part`` is its position there, from 0 to 1."""
         return weight
 
     def _weighed(self, batch: Batch, parts: FloatArray) -> Batch:  # noqa: ARG002
-        """Examples each of which weighs what it does in its block; ``parts`` say how far into it they are."""
+        """The examples with their weights in their blocks; ``parts`` are their positions there, from 0 to 1."""
         return batch
 
     def _seen(self, latest: int, key: int) -> int:
-        """The latest time, if it matters."""
+        """The new latest time; ALWAYS unless weights fade with time."""
         return max(latest, key) if self._fades and self.timed else ALWAYS
 
     def _empty(self) -> WindowState[A]:
         return WindowState(None if self.timed else 0, {})
 
     def _owned(self, states: StateSet | None = None, reader: Reader | None = None) -> A:
-        """A block with what states have counted, or a new one, for what was read."""
+        """A block with these states, or an empty one, under the guard of the window."""
         block = built_like(self._template, states, self._guard)
         core_of(block).table.most = self._most(reader)
         return block
 
     def _most(self, reader: Reader | None = None) -> int:
-        """How many examples of a block the fast path counts: none while some are to be noted, after what was read."""
+        """How many examples the fast path may count in a block: none while samples are still noted of the input."""
         stop = notes_of(self._guard).stop(reader.noted if reader else 0)
         return stop and (COUNT_MAX if self.timed else self._clock.period)
 
@@ -83,7 +83,7 @@ class Blocks(Window[A]):
                 core_of(block).table.most = 0
 
     def _edges(self, index: int, aware: bool | None = None) -> tuple[datetime | float, datetime | float]:
-        """Where a block starts and ends, as the user has times."""
+        """The start and end of a block, as example numbers or as times in the user's type."""
         clock = self._clock
         period = clock.exact(clock.saved()[1])
         try:
@@ -93,7 +93,7 @@ class Blocks(Window[A]):
             raise InputError(f"t and {name}={length!r} are too near the last time that can be stored") from None
 
     def _position(self, state: WindowState[A]) -> int:
-        """How many examples there were, where blocks are of so many."""
+        """How many examples were counted so far, if blocks are of a number of examples."""
         newest, size = state.newest or 0, self._clock.period
         block = state.blocks.get(newest)
         position: int = newest * size + (0 if block is None else core_of(block).table.examples)
@@ -111,7 +111,7 @@ class Blocks(Window[A]):
 
     @property
     def _state(self) -> WindowState[A]:
-        """What is in the window; a block of examples that is full is over."""
+        """The content of the window; a full block of a number of examples is no longer the newest."""
         state: WindowState[A] = self._cell.value
         if not self._clock.timed and (newest := self._position(state) // self._clock.period) != state.newest:
             return self._pruned(state._replace(newest=newest))
@@ -131,16 +131,16 @@ class Blocks(Window[A]):
 
     def _count_fast(self, y_true: object, y_pred: object, weight: Weight, mask: object, t: Time | None) -> int:
         time = self._time(t)
-        if self._fades:  # by the number of those before it, which the guard is held for
+        if self._fades:  # the weight depends on the number of examples before it: hold the guard
             try:
                 with self._guard:
                     if (parts := self._prepare_plain(y_true, y_pred, weight, mask, time)) is not None:
                         commit.Root.commit(parts)
                         return DONE
-            except InputError:  # of the time: what is wrong with the example comes first
+            except InputError:  # about the time; errors of the example are reported first
                 pass
             return OTHER
-        if time is None:  # the newest, which counts no more than it takes
+        if time is None:  # the newest block, whose fast path declines once it is full
             state: WindowState[A] = self._cell.value
             index = state.newest or 0
         else:
@@ -150,7 +150,7 @@ class Blocks(Window[A]):
         return core_of(state.blocks[index]).fast_count(y_true, y_pred, weight, mask, 1)
 
     def _where(self, time: Moment | None) -> tuple[WindowState[A], int, float]:
-        """What is in the window, the block of an example that comes next, and how far into it that is."""
+        """The content of the window, the block of the next example, and its position there, from 0 to 1."""
         state: WindowState[A] = self._cell.value
         index, part = self._clock.place(self._position(state) if time is None else time[0])
         if time is not None:
@@ -165,13 +165,13 @@ class Blocks(Window[A]):
 
     def _counting(self, time: Moment | None) -> Core:
         state = self._state
-        index = max(state.blocks, default=0)  # only its labels matter where weights fade, or a block begins
+        index = max(state.blocks, default=0)  # for a new block, or fading, only its labels matter
         if not self._fades and (place := self._where(time)[1]) in state.blocks:
             index = place
         return core_of(self._block(state, index))
 
     def _block(self, state: WindowState[A], index: int) -> A:
-        """A block; a new one has the labels of the newest one in reach, unless most of these are unused."""
+        """The block of a number; a new one takes the labels of the newest stored one, unless most are unused."""
         if index in state.blocks:
             return state.blocks[index]
         newest = max(state.blocks, default=index)
@@ -187,12 +187,12 @@ class Blocks(Window[A]):
         is_plain = not self._fades or (type(weight) in _PLAIN and 0 <= weight <= 2**53)
         if index not in state.blocks or not is_plain:
             return None
-        weight = self._weight_at(part, weight)  # type: ignore[arg-type]  # which is plain where it changes
+        weight = self._weight_at(part, weight)  # type: ignore[arg-type]  # plain if it changes
         parts = core_of(state.blocks[index]).prepare_plain(y_true, y_pred, weight, mask)
         return parts if parts is None or time is None else parts + self._prepare_latest(state, time)
 
     def _prepare_latest(self, state: WindowState[A], time: Moment | None) -> list[Part]:
-        """Prepare that time goes on to that of an example of a block that is there."""
+        """Prepare to move the latest time to that of an example, whose block exists already."""
         if time is None or (latest := self._seen(state.latest, time[0])) == state.latest:
             return []
         return [self._cell.prepare_store(WindowState(state.newest, state.blocks, time[1], latest))]
@@ -216,10 +216,10 @@ class Blocks(Window[A]):
         state, (y_true, y_pred, weights, mask) = self._cell.value, examples
         if not (self.timed or self._fades) and weights is None and null in NULLS and state.newest in state.blocks:
             newest = core_of(state.blocks[state.newest])
-            if type(y_true) not in SEQUENCES and newest.fast_count_many(y_true, y_pred, mask):  # no more than it takes
+            if type(y_true) not in SEQUENCES and newest.fast_count_many(y_true, y_pred, mask):  # if all fit
                 return
         gathered = core_of(self._template).scratch(self._guard)
-        gathered.reader.again |= self._fades  # which needs the cells of weights
+        gathered.reader.again |= self._fades  # weighing needs the cells of each batch
         self._append(gathered, list(gathered.read_many(*examples, null=null)), moments)
 
     @changes
@@ -295,8 +295,8 @@ class Blocks(Window[A]):
     def unmerge(self, other: Self) -> None:
         """Take out the examples of another window: the exact inverse of `merge`.
 
-        `MergeError` if the two cannot be merged, or the other reaches to the time so far: how far the rest reaches, and
-        what it had evicted until then, is not known. `RevertError` if the counts show that the other was not merged.
+        `MergeError` if the two cannot be merged, or the other reaches the latest time: the latest time of the rest, and
+        what it had evicted by then, are unknown. `RevertError` if the counts show that the other was not merged.
         """
         self._check_compatible(other, "unmerge")
         mine, theirs = self._state, other._state
@@ -313,11 +313,11 @@ class Blocks(Window[A]):
             rest = blocks.pop(index) - block
             if rest.examples:
                 blocks[index] = self._owned(core_of(rest).states)
-        # Without a latest time only an example shows that the rest reaches as far.
+        # Where no latest time is stored, only an example in the newest block shows that the rest reaches it.
         if mine.latest <= theirs.latest and (mine.latest != ALWAYS or mine.newest == theirs.newest not in blocks):
             raise MergeError(
-                "cannot unmerge: the other window reaches to the time so far, and how far the rest reaches, and what "
-                "it had evicted, is not known; unmerge older shards only"
+                "cannot unmerge: the other window reaches the latest time, so the latest time of the rest, and what it "
+                "had evicted by then, are unknown; unmerge older shards only"
             )
         self._become(mine._replace(blocks=blocks))
 
@@ -366,6 +366,6 @@ class Blocks(Window[A]):
             self._edges(newest)
 
 
-# In bytes, where windows start, and the zone of that (2: none). Windows that start elsewhere can so be written one day;
-# those of today start at whole periods, and their bytes, of which golden files stand for all, hold both numbers.
+# Bytes hold the offset of the first window and its time zone (2: none). All windows now start at multiples of the
+# period; the two numbers stay in the format so that other offsets can be added.
 _START = [0, 2]

@@ -25,7 +25,7 @@ from streameval.wire.fields import Source, require
 
 _KEEP = 64
 _STEPS, _BITS = 256, 160
-# ln(2)**k / k!; what follows is below 2**-60 within one step.
+# ln(2)**k / k! for k from 1 to 5; within one step, all further terms together are below 2**-60.
 _C1, _C2, _C3, _C4, _C5 = (
     0.6931471805599453, 0.24022650695910072, 0.055504108664821576, 0.009618129107628477, 0.0013333558146428441,
 )  # fmt: skip
@@ -89,7 +89,7 @@ class Fading(Blocks[A]):
         return replace(batch, weights=weights)
 
     def _now(self, state: WindowState[A]) -> tuple[int, float]:
-        """The block of the latest example, and how far into it that is."""
+        """The block of the latest time, or of the latest example, and the position there, from 0 to 1."""
         return self._clock.place(state.latest if self.timed else self._position(state) - 1)
 
     def _current(self) -> A:
@@ -101,7 +101,7 @@ class Fading(Blocks[A]):
         past = sum(block.examples for block in older.values())
 
         def before() -> StateSet:
-            """All blocks but the newest, in weights that hold at its start."""
+            """The sum of all older blocks, with the weights that they have at the start of the newest."""
             result = core_of(unlimited(self._template)).states
             for index, block in older.items():
                 result.merge(core_of(block).states.copy().scaled(1, now[0] - index))
@@ -113,17 +113,17 @@ class Fading(Blocks[A]):
             result = core_of(parts[0]).states.copy()
             for part in parts[1:]:
                 result.merge(core_of(part).states)
-            # As one over a float64, the factor is a float64: an exact one, by which no ratio changes.
+            # The factor is rounded to a float64, then multiplies all counts exactly, so that no ratio changes.
             numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
             return result.scaled(numerator, denominator.bit_length() - 1)
 
         return self._once("_read", blocks, (past, 0 if newest is None else newest.examples, now), whole)
 
     def _once(self, name: str, blocks: dict[int, A], of: tuple[object, ...], make: Callable[[], StateSet]) -> A:
-        """What ``make`` puts together, or did the last time, if that was of the same."""
+        """The result of ``make``, cached under ``name`` as long as ``blocks`` and ``of`` are the same."""
         memo: tuple[object, object, A] = getattr(self, name, (None, None, self._template))
         if memo[0] is not blocks or memo[1] != of:
-            # With the guard of the window, it has warned of what that has warned of.
+            # It shares the guard of the window, so that no warning is issued twice.
             memo = blocks, of, built_like(self._template, make(), self._guard)
             setattr(self, name, memo)
         return memo[2]
@@ -135,8 +135,8 @@ class Fading(Blocks[A]):
         require(self._history == _KEEP, not begun or self._now(state)[0] == state.newest)
 
 
-# ``2**x`` the same on every machine: a table entry times a polynomial, so no library is asked. The relative error is
-# below 2**-51.
+# ``2**x``, the same on every machine: a table entry times a polynomial, because math libraries differ. The relative
+# error is below 2**-51.
 
 
 @cache
@@ -162,7 +162,7 @@ def power(x: float) -> float:
 
 
 def powers(x: FloatArray) -> FloatArray:
-    """The same for many, bit for bit."""
+    """The results of `power` for many x, bit for bit."""
     step = (x * _STEPS).astype(np.int64)
     rest = x - step / _STEPS
     base: FloatArray = _table()[1][step]

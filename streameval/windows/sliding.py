@@ -26,9 +26,9 @@ from streameval.wire.envelope import ROLLING, TIME_ROLLING
 from streameval.wire.fields import Sink, Source, require
 from streameval.wire.recordings import put_recording, take_recording
 
-_Now: TypeAlias = tuple[History, A, Core]  # the examples, and what counts them
+_Now: TypeAlias = tuple[History, A, Core]  # the examples, the object that answers, its core
 _ALL = 2**62
-_EXAMPLES, _CELLS = 2**16, 2**20  # of which all may be on the tape at once
+_EXAMPLES, _CELLS = 2**16, 2**20  # the largest batch that one call of the kernel counts
 
 
 class _Recent(Window[A]):
@@ -44,7 +44,7 @@ class _Recent(Window[A]):
         return now
 
     def _limit(self, latest: int) -> int:
-        """The latest time that is over."""
+        """The latest time that is outside of the window."""
         return self._clock.before(latest) if self.timed and latest != ALWAYS else ALWAYS
 
     def _counted(self, recording: Recording, clock: int = ALWAYS) -> _Now[A]:
@@ -62,7 +62,7 @@ class _Recent(Window[A]):
         commit.Root.commit([self._cell.prepare_store(value), retired, *forms])
 
     def _history(self) -> tuple[History, Core]:
-        """What is in the window, without labels that have left once they are most; the guard is held."""
+        """The content of the window, rebuilt first if most of its labels are unused; the guard is held."""
         history, _, core = self._now
         if history.needs_compaction():
             self._become(self._counted(self._recording(history), history.clock.value))
@@ -118,7 +118,7 @@ class _Recent(Window[A]):
         return history.prepare_slide(placed, stamp, self._size, limit) + forms
 
     def _count_many_fast(self, moments: Moments | None, examples: Examples, null: Null) -> bool:
-        """Count unweighted examples of common forms in one call of the kernel; False if they are anything else."""
+        """Count unweighted examples of common forms in one call of the kernel; False for any other input."""
         history, _, core = self._now
         true, pred, weights, mask = examples
         stamps, aware = moments or (None, self._aware)
@@ -152,7 +152,7 @@ class _Recent(Window[A]):
         gathered.reader.again = True
         for batch in gathered.read_many(*examples, null=null):
             recent.add(batch)
-            if recent.examples <= recent.size:  # else no old example stays, and those that do are counted anew
+            if recent.examples <= recent.size:  # else all old examples leave, and `_append` counts the rest anew
                 gathered.states.count(batch)
         self._check_times(moments, recent.examples)
         if recent.examples:
@@ -168,14 +168,14 @@ class _Recent(Window[A]):
             limit = self._limit(int(stamps[-1]))
         forms = gathered.reader.confirm()
         history, _ = self._history()
-        if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # no old one stays
+        if recent.examples > recent.size or (recent.examples == recent.size and stamps is None):  # all old ones leave
             recording = recent.recording(gathered.config.labels or (), stamps)
             self._become(self._counted(recording, history.clock.value), forms)
             return
         history.extend(gathered.states, recent, stamps, self._size, limit, *forms)
 
     def _check(self, moment: Moment) -> int:
-        """The key of a time, or what is wrong if it cannot come next; the guard is held."""
+        """The key of the next time; `InputError` if it cannot come next. The guard is held."""
         (key, aware), latest = moment, self._now[0].latest
         if latest == ALWAYS:
             self._aware = aware
@@ -327,7 +327,7 @@ class TimeRolling(_Recent[A]):
 
     @combines
     def merge(self, other: Self) -> None:
-        """Add the examples of another window of the same period, then evict those before the last period of both.
+        """Add the examples of another window of the same period, then evict those that are older than the period.
 
         The other stays as it is. Exact, and the same in any order and grouping. `MergeError` if their
         configurations differ, or only one has times with a time zone; nothing has changed then.
@@ -353,16 +353,16 @@ class TimeRolling(_Recent[A]):
         require(aware in (0, 1, 2), self.timed)
         recording = self._taken(source)
         if latest != ALWAYS:
-            self._clock.value(self._clock.exact(latest), self._aware)  # which is refused where it is no time
+            self._clock.value(self._clock.exact(latest), self._aware)  # raises if this is no time
         limit = self._limit(latest)
         every = map(stamps_of, recording.blocks())
-        require(all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every))  # none before the first time
+        require(all(np.all((stamps > limit) & (stamps <= latest)) for stamps in every))  # none without a latest time
         require((self._aware is None) == (kind == 1 or latest == ALWAYS))
         self._cell = commit.Root().cell(self._counted(recording, latest))
 
 
 def _few_rows(side: Any) -> Sequence[Any] | None:
-    """A list or tuple of examples, or the rows of a matrix, unless they are very many; None for anything else."""
+    """A list or tuple of examples, or the rows of a matrix, if they are not too many; None for anything else."""
     rows: Any = array_within(side)
     if type(rows) is np.ndarray:
         return list(rows) if rows.ndim == 2 and rows.size <= _CELLS else None

@@ -1,4 +1,4 @@
-"""Times as integers that sort alike: dates as microseconds since 1970, numbers as the bits of the float64."""
+"""Times as integers in the same order: dates as microseconds since 1970, numbers as the bits of their float64."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _LOW = 2**63 - 1
 _FAR = 2**62  # so that differences of two times stay within 64 bits
 _DAY = 86_400_000_000
-_FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1  # what a datetime can say: the years from 1 to 9999
+_FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1  # the range of a datetime: the years 1 to 9999
 _TOO_FINE = "is finer than a microsecond; round it first, so that it is clear what counts"
 _TOO_FAR = "is not within the years 1 to 9999 (in UTC, if it has a time zone)"
 _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
@@ -39,31 +39,31 @@ _DOUBLE, _LONG = struct.Struct("<d"), struct.Struct("<q")
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Numbers of examples, of which a period has so many; in subclasses, times. A key is the integer of one."""
+    """Counts examples, ``period`` to a window; subclasses read times. A key is an example number or time as integer."""
 
     period: Any
     kind: ClassVar[int] = 2
     timed: ClassVar[bool] = False
     key: ClassVar[Callable[..., Moment]]
-    """What stands for a time, which has a name in messages; where there are times."""
+    """The key of a time, which messages call ``name``; only subclasses have it."""
     keys: ClassVar[Callable[..., Moments]]
-    """What stands for many times."""
+    """The keys of many times; only subclasses have it."""
 
     def before(self, key: int) -> int:
         """The latest time that does not belong to the period which ends at ``key``."""
         return max(key - int(self.period), ALWAYS)
 
     def exact(self, key: int) -> int | Fraction:
-        """A time, or the period, as a rational number."""
+        """The time, or the period, of a key as a rational number."""
         return key
 
     def place(self, key: int) -> tuple[int, float]:
-        """In which period a time is, and how far into it, from 0 to 1, correctly rounded."""
+        """The number of the period that a time is in, and its position there, from 0 to 1, correctly rounded."""
         index, part = divmod(key, self.period)
         return index, part / self.period
 
     def places(self, keys: IntArray) -> tuple[IntArray, FloatArray]:
-        """The same of many times."""
+        """The results of `place` for many times."""
         index = keys // self.period
         part = keys - index * self.period
         if self.period <= 2**53:
@@ -71,16 +71,16 @@ class Clock:
         return index, np.array([value / self.period for value in part.tolist()], np.float64)
 
     def saved(self) -> tuple[int, int]:
-        """What bytes hold of it."""
+        """The two integers that bytes hold of this clock."""
         return self.kind, self.period
 
     def span(self) -> Period:
-        """The period, as the user has it."""
+        """The period, in the user's type."""
         period: Period = self.period
         return period
 
     def value(self, exact: int | Fraction, aware: bool | None) -> datetime | float:  # noqa: ARG002
-        """The time behind `exact`, as the user has it."""
+        """The time of a result of `exact`, in the user's type."""
         return int(exact)
 
 
@@ -102,7 +102,7 @@ class _Calendar(Clock):
                 raise InputError(f"{name} {quoted(t)} {_TOO_FINE}")
             aware = t.tzinfo is not None and t.utcoffset() is not None
             key = (t - (_EPOCH_UTC if aware else _EPOCH)) // _MICROSECOND
-            if not _FIRST <= key <= _LAST:  # by its offset
+            if not _FIRST <= key <= _LAST:  # its offset can lead out of range
                 raise InputError(f"{name} {quoted(t)} {_TOO_FAR}")
             return key, aware
         if isinstance(t, np.datetime64):
@@ -116,7 +116,7 @@ class _Calendar(Clock):
     def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype.kind == "M":
-            kind: Any = getattr(times, "type", getattr(times, "dtype", None))  # of Arrow or polars: arrays are UTC
+            kind: Any = getattr(times, "type", getattr(times, "dtype", None))  # Arrow and polars hold UTC
             aware = getattr(kind, "tz", getattr(kind, "time_zone", None)) is not None
             return self._of_array(listed, "times"), aware if len(listed) else None
         pairs = [self.key(t, f"times[{position}]") for position, t in enumerate(listed)]
@@ -176,7 +176,7 @@ class _Line(Clock):
 
     def before(self, key: int) -> int:
         now = _number_of(key)
-        end = now - self.period  # -inf is returned, as a NaN is not at least 0
+        end = now - self.period  # where this is -inf, rounding is NaN and the result -inf
         back = end - now
         rounding = (now - (end - back)) + (-self.period - back)  # Knuth's two-sum: now - period == end + rounding
         return _key_of(end if rounding >= 0 else math.nextafter(end, -math.inf))
@@ -186,7 +186,7 @@ class _Line(Clock):
 
     def place(self, key: int) -> tuple[int, float]:
         now, period = _number_of(key), self.period
-        part = math.fmod(now, period)  # exact, so that the quotient errs by less than 1/2 where it is not very large
+        part = math.fmod(now, period)  # exact, so the quotient errs by less than 1/2 unless it is very large
         index = (now - part) / period
         if now >= 0.0 and index < 2**51:
             return round(index), part / period
@@ -207,8 +207,8 @@ class _Line(Clock):
 
 
 def clock_of(period: object, name: str) -> Clock:
-    """How times are read with such a period."""
-    if isinstance(period, np.timedelta64) and isinstance(plain := period.item(), timedelta):  # no integer, as of months
+    """The clock for a period: it reads dates for a timedelta, else numbers."""
+    if isinstance(period, np.timedelta64) and isinstance(plain := period.item(), timedelta):  # months are an int
         period = plain
     if isinstance(period, timedelta):
         if period != period or getattr(period, "nanoseconds", False):
@@ -228,7 +228,7 @@ def clock_of(period: object, name: str) -> Clock:
 
 
 def saved_clock(kind: int, period: int) -> Clock:
-    """The clock that bytes hold."""
+    """The clock of which bytes hold these two integers."""
     if kind == Clock.kind:
         return Clock(whole(period, "length"))
     if kind == _Calendar.kind:
@@ -239,14 +239,14 @@ def saved_clock(kind: int, period: int) -> Clock:
 
 
 def agreed(aware: bool | None, so_far: bool | None) -> None:
-    """Raise if times with and without a time zone meet."""
+    """Raise if a time has a time zone and those before it have none, or the reverse."""
     if aware is not so_far:
         differ = f"t has {'a' if aware else 'no'} time zone, but the times so far have {'one' if so_far else 'none'}"
         raise InputError(f"{differ}; give all with one, or all without")
 
 
 def whole(value: object, name: str, low: int = 1) -> int:
-    """A number of examples or windows."""
+    """An argument that is a number of examples or windows, checked."""
     if name == "size" and isinstance(value, timedelta):
         advice = "for a time use TimeRolling, or period= of Tumbling"
         raise InputError(f"size must be an integer, not {quoted(value)}; {advice}")

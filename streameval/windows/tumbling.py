@@ -22,11 +22,11 @@ class ClosedWindow(Generic[A]):
     Attributes
     ----------
     index
-        Its number: windows of examples count from 0, windows of time from that which starts at 1970-01-01, or at 0.
+        Its number: windows of examples count from 0, windows of time from the one that starts at 1970-01-01, or at 0.
     start, end
         Its range of example numbers, which count from 0, or of times; the end is exclusive.
     evaluator
-        An ordinary object with its examples.
+        An independent evaluator or metric with its examples.
     """
 
     index: int

@@ -187,9 +187,9 @@ HOLDERS = {
     "Tumbling": Holder(
         lambda kind: se.Tumbling(kind.evaluator(), period=1.0, history=9),
         timed,
-        without=(("unmerge", "the time so far"),),
+        without=(("unmerge", "the latest time"),),
     ),
-    "Fading": Holder(lambda kind: se.Fading(kind.evaluator(), 2.0), timed, without=(("unmerge", "the time so far"),)),
+    "Fading": Holder(lambda kind: se.Fading(kind.evaluator(), 2.0), timed, without=(("unmerge", "the latest time"),)),
     "TimeRolling": Holder(
         lambda kind: se.TimeRolling(kind.evaluator(), period=1.0),
         timed,
