@@ -1,7 +1,7 @@
-"""The loops over examples. What reaches them is checked, and every function adds or returns integers only.
+"""The loops over examples. Callers pass checked arguments; every function adds or returns integers only.
 
-``BACKEND`` is which of two implementations is in use, ``"compiled"`` or ``"numpy"``; they give the same bits. See
-`streameval.kernel.backend`.
+``BACKEND`` names the implementation in use, ``"compiled"`` or ``"numpy"``; both return the same bits. See
+`streameval.kernel.backend`, from which all other folders import it.
 """
 
 from streameval.kernel.backend import BACKEND

@@ -1,11 +1,11 @@
-"""Chooses between the compiled kernel and its numpy twin; nothing else does.
+"""Chooses between the compiled kernel and its numpy twin, for all folders that import a subject of the kernel.
 
-Each folder beside this file is a subject with two modules of the same names and meaning: ``compiled``, and ``numpy``,
-the fallback and the oracle of tests. A subject is loaded when it is first imported from here.
+Each folder next to this file is a subject. Its modules ``compiled`` and ``numpy`` have the same functions; ``numpy`` is
+the fallback and the oracle of the tests. A subject is loaded when it is first imported from this module.
 
 ``STREAMEVAL_KERNEL`` chooses when the package is imported: ``auto`` (the default: compiled if it was built),
-``compiled`` (an error if it was not) or ``numpy``. A compiled kernel that was built and cannot be loaded is an error
-with ``compiled``, and otherwise a warning that names the cause.
+``compiled`` (an error if it was not) or ``numpy``. If the compiled kernel was built and cannot be loaded, ``compiled``
+raises an error, and ``auto`` uses numpy with a warning that names the cause.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
     try:
         import_module("streameval.kernel.decisions.compiled")
     except ImportError as error:
-        from pathlib import Path  # which takes as long to import as a tenth of this package
+        from pathlib import Path  # lazily, as pathlib takes a tenth of this package's import time
 
         folder = Path(__file__).parent
         built = [file.name for file in (folder / "decisions").glob("compiled.*") if file.suffix in (".so", ".pyd")]
@@ -60,7 +60,7 @@ def _chosen() -> Literal["compiled", "numpy"]:
         slower = "the kernel in numpy is 10 to 50 times slower (STREAMEVAL_KERNEL=numpy chooses it silently)"
         warnings.warn(f"{problem}; {remedy}; {slower}", RuntimeWarning, stacklevel=3)
         return "numpy"
-    if not getattr(sys, "_is_gil_enabled", lambda: True)():  # which its modules have switched on unless it is forbidden
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():  # the compiled modules enable it unless a flag forbids that
         harm = "threads that share an object can lose examples or crash"
         warnings.warn(
             f"the kernel requires the GIL, or {harm}; leave out PYTHON_GIL=0 or -X gil=0", RuntimeWarning, stacklevel=3

@@ -1,4 +1,4 @@
-# Lists of columns as the loops take them, and numbers in lists of scores.
+# Points se_lists (lists.h) to arrays, checks maps of columns, and reads Python numbers; used by most compiled modules.
 
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
@@ -18,7 +18,7 @@ cdef extern from "lists.h" nogil:
 
 
 cdef enum:
-    RELEASE = 65536  # cells, below which letting other threads run costs more than it gives
+    RELEASE = 65536  # cells from which a loop releases the GIL; for fewer, releasing it costs more than it gains
 
 
 cdef extern from "Python.h":
@@ -26,7 +26,7 @@ cdef extern from "Python.h":
 
 
 cdef inline bint read_score(PyObject* value, bint is_float, double* score) except -1:
-    """Read a plain and finite number that a float64 equals, or that ``is_float``; whether it is one."""
+    """Read a finite Python float or, unless ``is_float``, an int within 2**53; return whether ``value`` is one."""
     cdef long long integer
     cdef int overflow = 0
     if PyFloat_CheckExact(<object>value):
@@ -40,7 +40,7 @@ cdef inline bint read_score(PyObject* value, bint is_float, double* score) excep
 
 
 cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) except -1:
-    """Columns can be out of range if two threads use one object without a lock."""
+    """Raise `IndexError` if a column is out of range, as two threads that share an object without a lock can cause."""
     cdef Py_ssize_t position
     for position in range(columns.shape[0]):
         if not 0 <= columns[position] < limit:
@@ -49,7 +49,7 @@ cdef inline int check_columns(const int64_t[::1] columns, Py_ssize_t limit) exce
 
 
 cdef inline object place_of(columns, Py_ssize_t limit, ptrdiff_t* width, const int64_t** place):
-    """Point to where the columns of another table, so wide, stand; returns the array that must outlive this."""
+    """Set ``place`` to this table's column for each column of another; the returned array must outlive ``place``."""
     cdef const int64_t[::1] places = np.ascontiguousarray(columns, np.int64)
     width[0] = min(width[0], places.shape[0])
     check_columns(places[: width[0]], limit)
@@ -62,7 +62,7 @@ cdef inline bint is_narrow(lists):
 
 
 cdef inline borrow(se_lists* to, lists, bint wide, Py_ssize_t examples, int64_t width):
-    """Point to lists, whose numbers are 64-bit ones if `wide`; returns the arrays that must outlive this."""
+    """Set ``to`` to the arrays of lists, as int64 if ``wide``, else int32; the returned arrays must outlive ``to``."""
     cdef int size = 8 if wide else 4
     offsets, places, columns, _ = lists
     if wide:

@@ -1,4 +1,4 @@
-"""Lists of columns, and the rows of groups, for both kernels: numpy has the loops."""
+"""Checks and selects lists of columns, and sorts rows by group, in numpy for both kernels, the schema and slices."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from streameval.kernel.types import DAMAGED, DISTINCT, REPEATING, IntArray, Plac
 
 
 def list_order(offsets: Places, places: Places, limit: int) -> int:
-    """Whether lists of places below ``limit`` are ``DAMAGED`` (not to be read), ``DISTINCT`` or ``REPEATING``."""
+    """``DAMAGED`` if an offset or place is out of range, ``REPEATING`` if a list repeats a place, else ``DISTINCT``."""
     if not len(offsets) or offsets[0] < 0 or offsets[-1] > len(places) or (offsets[1:] < offsets[:-1]).any():
         return DAMAGED
     stored = places[offsets[0] : offsets[-1]]
     if stored.min(initial=0) < 0 or stored.max(initial=-1) >= limit:
         return DAMAGED
-    rises = np.ones(len(stored) + 1, np.bool_)  # rows in order, as they mostly are, need not be sorted
+    rises = np.ones(len(stored) + 1, np.bool_)  # lists that ascend, as most do, need no sort
     np.greater(stored[1:], stored[:-1], out=rises[1:-1])
-    rises[offsets.astype(np.intp) - offsets[0]] = True  # numpy indexes by these in a third of the time
+    rises[offsets.astype(np.intp) - offsets[0]] = True  # numpy indexes by intp three times as fast
     if rises.all():
         return DISTINCT
     cells = np.sort(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * limit + stored)
@@ -26,7 +26,7 @@ def list_order(offsets: Places, places: Places, limit: int) -> int:
 
 
 def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
-    """The rows in the order of their codes, None if they stand so; and for each code where its rows end."""
+    """The rows sorted by code (None if they already are), and for each code the position where its rows end."""
     if len(codes) and (codes.min() < 0 or codes.max() >= groups):
         raise IndexError(f"a code is out of range: there are {groups} groups")
     ends = np.cumsum(np.bincount(codes, minlength=groups), dtype=np.int64)
@@ -36,7 +36,7 @@ def grouped(codes: IntArray, groups: int) -> tuple[IntArray | None, IntArray]:
 
 
 def taken(offsets: Places, places: Places, rows: IntArray) -> tuple[Places, Places]:
-    """The lists of these rows, one behind the other: offsets and entries, both of int32 if the arguments are."""
+    """The lists of these rows, as offsets and entries, both of int32 if the arguments are."""
     if len(rows) and (rows.min() < 0 or rows.max() >= len(offsets) - 1):
         raise IndexError("a row or a list is out of range")
     starts, stops = offsets[:-1][rows].astype(np.int64), offsets[1:][rows].astype(np.int64)

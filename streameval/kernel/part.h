@@ -1,8 +1,8 @@
-/* A prepared part of a change: what a table does when the change is committed, behind a capsule.
+/* se_part: one table's part of a change, in a capsule; se_follower: a table that counts along. Used by all with tables.
 
-   Preparing may fail, allocates, and shows nothing. A commit cannot fail, allocates no Python object and releases none:
-   an allocation may start the collector, and a release run code of the user, who would see a half of the change. What
-   a commit replaces goes back into the part, and is released with it. */
+   Preparing a part may fail and allocate, and changes nothing that a reader sees. A commit cannot fail, and creates and
+   releases no Python object: creating one may start the garbage collector, and releasing one may run code of the user, which
+   would see half of the change. The values that a commit replaces are stored in the part and released with it. */
 
 #ifndef STREAMEVAL_PART_H
 #define STREAMEVAL_PART_H
@@ -12,9 +12,9 @@
 #define SE_PART_NAME "streameval.part"
 
 typedef struct {
-    void (*commit)(void *data);  /* NULL once it was called */
-    void *data;                  /* of the memory of C, or the owner */
-    void (*release)(void *data); /* frees data, and all they hold, whether or not committed; NULL for the owner */
+    void (*commit)(void *data);  /* NULL after its call */
+    void *data;                  /* memory of C, or the owner itself */
+    void (*release)(void *data); /* frees data and what it refers to, committed or not; NULL if data is the owner */
 } se_part;
 
 static inline void se_commit(se_part *parts, int count) {
@@ -37,7 +37,7 @@ static void se_part_end(PyObject *capsule) {
     Py_XDECREF(owner);
 }
 
-/* A part that keeps its owner alive. The data are released also if this fails. */
+/* Make a part that keeps its owner alive. If this fails, data is released at once. */
 static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)(void *), PyObject *owner) {
     se_part *part = (se_part *)PyMem_Malloc(sizeof(se_part));
     PyObject *capsule = NULL;
@@ -57,7 +57,7 @@ static PyObject *se_part_new(void (*commit)(void *), void *data, void (*release)
     return capsule;
 }
 
-/* Commit one part. 0, with an exception set, if it is none. */
+/* Commit the part in a capsule. 0, with an exception set, if the capsule has none. */
 static inline int se_part_commit(PyObject *capsule) {
     se_part *part = (se_part *)PyCapsule_GetPointer(capsule, SE_PART_NAME);
     if (!part) return 0;
@@ -65,27 +65,27 @@ static inline int se_part_commit(PyObject *capsule) {
     return 1;
 }
 
-/* A table that counts whenever the decisions of the same examples do, behind a capsule that keeps it alive. Preparing runs
-   no code of the user. Rows that are counted (a `se_score_rows`) stay where they are until the part is released, but the
-   slots of an example do not. */
+/* A table that counts the same examples as the decisions, in the same commit; its capsule keeps the table alive. Preparing
+   runs no code of the user. The rows to count (a `se_score_rows`) stay valid until the part is released, but the slots of
+   an example are only valid during the call. */
 
 #define SE_FOLLOWER_NAME "streameval.follower"
 
 typedef struct {
     void *table;
-    int reads_scores; /* or slots only */
-    /* That rows are counted (by 1), if `known` before anything else is prepared, or that one is taken out (by -1), which was
-       surely counted if `known`: 0; why not, with no part; -1 with an exception set. */
+    int reads_scores; /* 0 if it reads slots only */
+    /* Prepare to count rows (by 1; `known`: committed before anything else is prepared) or to take one back (by -1; `known`:
+       it was surely counted). 0 and a part; or a code of types.py that says why not; or -1 with an exception set. */
     int (*prepare)(void *table, const void *rows, int by, int known, se_part *part);
-    /* What the row of a part adds to weight sums: amounts by key, or mentions with the sign. NULL with an exception set. */
+    /* What a part's example adds to weight sums: a dict of amounts by key, or mentions and a sign. NULL if it raises. */
     PyObject *(*amounts)(const se_part *part);
-    /* What it adds to sums by key that the table has no place for, and their scale; NULL where there are none. */
+    /* What it adds to sums outside of the table: amounts by key, and their scale. The field is NULL without such sums. */
     PyObject *(*extra)(const se_part *part);
 } se_follower;
 
 static inline void se_follower_end(PyObject *capsule) { Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule)); }
 
-/* A capsule of a follower that stands in its owner. */
+/* Make the capsule of a follower that is a field of its owner. */
 static inline PyObject *se_follower_new(se_follower *follower, PyObject *owner) {
     PyObject *capsule = PyCapsule_New(follower, SE_FOLLOWER_NAME, se_follower_end);
     if (!capsule) return NULL;

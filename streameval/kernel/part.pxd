@@ -1,4 +1,4 @@
-cdef extern from "part.h":
+cdef extern from "part.h":  # prepared parts of changes, which every module with tables makes
     const char* SE_PART_NAME
     const char* SE_FOLLOWER_NAME
     ctypedef struct se_part:
@@ -21,5 +21,5 @@ cdef enum:
     DONE, OTHER, REFUSED, FULL  # as in `streameval.kernel.types`
 
 cdef inline object part_of(void (*commit)(void*) noexcept, object data):
-    """A part whose data are one object, which is committed and then released with it."""
+    """Make a part of one Python object, which is passed to ``commit`` and released with the part."""
     return se_part_new(commit, <void*>data, NULL, data)

@@ -1,4 +1,4 @@
-/* What compilers call the same thing by different names. */
+/* Differences of compilers and processors: inlining, prefetching, vectors, 128-bit products. All headers include this. */
 
 #ifndef STREAMEVAL_PLATFORM_H
 #define STREAMEVAL_PLATFORM_H
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tenth of a millisecond, in which no code of Python runs. Windows has no forks, for which alone something waits so. */
+/* Sleep 0.1 ms without running Python code. Only waits of `fork` need this, and Windows has no `fork`. */
 #if defined(_WIN32)
 static inline void se_pause(void) {}
 #else
@@ -28,7 +28,7 @@ static inline void se_pause(void) { usleep(100); }
 #define SE_FETCH(memory, writes) (void)(memory)
 #endif
 
-/* Vectors are chosen when the package runs, where that is possible. */
+/* Vector instructions are chosen when the package runs, if the compiler can do that. */
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SE_X86 1
 #define SE_AVX2 __attribute__((target("avx2")))
@@ -36,7 +36,7 @@ static inline int se_has_avx2(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") != 0;
 }
-/* Processors that have AVX-512 without VBMI lower their clock for it. */
+/* Not without VBMI: processors that have AVX-512 but no VBMI lower their clock for AVX-512. */
 static inline int se_has_avx512(void) {
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -63,7 +63,7 @@ SE_INLINE uint64_t se_times(uint64_t a, uint64_t b, uint64_t c, uint64_t *high) 
 #endif
 }
 
-/* Both halves of a product, one over the other. */
+/* The upper half of a product XOR its lower half; for hashing. */
 SE_INLINE uint64_t se_mixed(uint64_t a, uint64_t b) {
     uint64_t high;
     const uint64_t low = se_times(a, b, 0, &high);

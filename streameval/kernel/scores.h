@@ -1,11 +1,11 @@
-/* Examples with scores, as loops read them: dense rows, and lists of columns. */
+/* se_score_rows, se_score_lists: examples with scores, dense or as lists. Read by curves, pairs, rankings, counting.h. */
 
 #ifndef STREAMEVAL_SCORES_H
 #define STREAMEVAL_SCORES_H
 
 #include "platform.h"
 
-/* Eight bytes, the first in the lowest bits on every machine, zeros behind the end. */
+/* Eight bytes as a little-endian word on every machine; bytes after the end are zeros. */
 SE_INLINE uint64_t se_flags(const uint8_t *at, ptrdiff_t bytes) {
     uint64_t word = 0;
     for (; bytes < 8 && bytes > 0; bytes--) word = word << 8 | at[bytes - 1];
@@ -19,7 +19,7 @@ SE_INLINE uint64_t se_flags(const uint8_t *at, ptrdiff_t bytes) {
 
 #define SE_FLAGS 0x0101010101010101ull /* the lowest bit of each byte */
 
-/* Which of eight bytes is the first that is not 0; all are 0 or 1, and some are 1. */
+/* The index of the first byte that is 1; every byte is 0 or 1, and at least one is 1. */
 SE_INLINE int se_first_flag(uint64_t bytes) {
 #if defined(__GNUC__)
     return __builtin_ctzll(bytes) / 8;
@@ -32,40 +32,40 @@ SE_INLINE int se_first_flag(uint64_t bytes) {
 
 /* Columns are below `limit`; those below `fixed` belong to declared labels. */
 typedef struct {
-    const void *scores;                   /* floats if `single`, or doubles */
+    const void *scores;                   /* floats if `single`, else doubles */
     const uint8_t *true_, *ranked, *mask; /* the last two may be NULL; rows follow each other without gaps */
-    const int64_t *columns;               /* where each column counts */
+    const int64_t *columns;               /* for each column of the rows, the table's column */
     const int64_t *slots;                 /* of a single example, which may have no scores */
     ptrdiff_t rows, width, placed;        /* placed: how many slots */
     int64_t fixed, limit;
-    int single, sorted;                   /* whether columns stand in the canonical order of their labels */
+    int single, sorted;                   /* sorted: columns stand in the canonical order of their labels */
 } se_score_rows;
 
-/* Sides; what is predicted takes the place of what is ranked, and what is named is on no other side. */
+/* The lists of an example. Without scores, SE_RANKED has the predicted labels. SE_NAMED has labels of no other list. */
 enum { SE_TRUE, SE_RANKED, SE_MASKED, SE_NAMED, SE_SIDES };
 
 typedef struct {
-    const int64_t *at[SE_SIDES], *columns[SE_SIDES]; /* offsets (NULL for no lists at all), and columns in any order */
+    const int64_t *at[SE_SIDES], *columns[SE_SIDES]; /* offsets, NULL for no lists; columns in any order */
     const double *scores;              /* of the ranked columns, which are distinct in an example */
     const int64_t *place;              /* canonical positions of columns, where ties are strict */
     ptrdiff_t rows, longest[SE_SIDES];
     int64_t fixed;
 } se_score_lists;
 
-/* What an example has of a label. */
+/* What an example says of a label. `se_mentions_in` sets `score` to a position, and `kind` to one bit for each side. */
 typedef struct {
-    uint64_t score; /* its bits as a double; as it is read, where it stands in the list */
+    uint64_t score; /* bits of the score as a double */
     int64_t column;
-    int kind;       /* as it is read, a bit for each side that has it */
+    int kind;
 } se_mention;
 
-/* Where the list of a row starts, and that of the row before ends. */
+/* Where the list of a row starts, which is where the list of the row before ends. */
 SE_INLINE int64_t se_start(const se_score_lists *in, int side, ptrdiff_t row) {
     return in->at[side] ? in->at[side][row] : 0;
 }
 
-/* What the lists of one example mention, each column once; how many. Marks say where the mention of a column is, from `turn`
-   on, which is then raised, so that they need no clearing. */
+/* Write one mention for each column in the lists of an example; return how many. The mention of a column is at
+   `mark[column] - *turn`. Raising `turn` at the end makes all marks old, so that they need no clearing. */
 SE_INLINE ptrdiff_t se_mentions_in(
     const se_score_lists *in, ptrdiff_t row, int64_t *mark, int64_t *turn, se_mention *out) {
     ptrdiff_t count = 0;

@@ -1,4 +1,4 @@
-# How examples with scores are handed to loops.
+# Points se_score_rows and se_score_lists (scores.h) to the arrays of a `Scored`; used by all modules that read scores.
 
 from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
@@ -42,7 +42,7 @@ cdef inline const void* start_of(array, const se_score_rows* rows, char kind=b"u
 
 
 cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except -1:
-    """Point to rows; see `streameval.kernel.types.Scored`."""
+    """Set ``rows`` to the arrays of dense examples; see `streameval.kernel.types.Scored`."""
     columns, fixed, true, scores, ranked, mask = scored
     check_columns(columns, limit)
     rows.rows, rows.width, rows.fixed, rows.limit = len(true), len(columns), fixed, limit
@@ -53,7 +53,7 @@ cdef inline int read_rows(se_score_rows* rows, Py_ssize_t limit, scored) except 
 
 
 cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limit) except -1:
-    """Point to the lists of one side, if there are any."""
+    """Set one side of ``lists`` to the arrays of ``part``, unless that is None."""
     if part is None:
         return 0
     offsets, columns = part
@@ -67,7 +67,7 @@ cdef inline int read_list(se_score_lists* lists, int side, part, Py_ssize_t limi
 
 
 cdef inline bytearray room_of(const se_score_lists* lists):
-    """Room for the mentions of one example."""
+    """Allocate room for the mentions of any one example."""
     cdef Py_ssize_t side, size = 0
     for side in range(SE_SIDES):
         size += lists.longest[side]
@@ -75,7 +75,7 @@ cdef inline bytearray room_of(const se_score_lists* lists):
 
 
 cdef inline int read_lists(se_score_lists* lists, Py_ssize_t limit, scored) except -1:
-    """Point to lists; see `streameval.kernel.types.Scored`."""
+    """Set ``lists`` to the arrays of examples that are lists; see `streameval.kernel.types.Scored`."""
     _, fixed, true, scores, ranked, mask = scored
     if len(scores) < len(ranked[1]):
         raise ValueError("a label has no score")

@@ -1,4 +1,4 @@
-"""Examples with scores, one by one, for the twins in numpy: what `scores.h` is to compiled loops."""
+"""Reads examples with scores one by one, for the numpy twins; compiled loops read them as in `scores.h`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TypeAlias
 from streameval.kernel.types import Scored
 
 Cells: TypeAlias = dict[int, tuple[bool, float | None] | None]
-"""For each column that an example mentions, whether it is true, and its score, if any; None if masked."""
+"""Of each column that an example mentions: whether it is true, and its score or None; None in all if it is masked."""
 
 
 def examples_of(scored: Scored, width: int) -> Iterator[Cells]:
-    """The cells of each example, whose columns are below ``width``; those of rows in the order of the row."""
+    """Yield the cells of each example, those of rows in the order of the row; columns must be below ``width``."""
     columns, _, true, _, ranked, mask = scored
     for part in [columns] if columns is not None else [side[1] for side in (true, ranked, mask) if side is not None]:
         if len(part) and not 0 <= int(part.min()) <= int(part.max()) < width:

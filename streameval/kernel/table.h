@@ -1,5 +1,5 @@
-/* Sums by key: the one hash table of the kernel, with open addressing. A key is two words, of which the second is not
-   all ones; it has one or more sums, and no example where the first of them is 0. */
+/* se_sums: the kernel's hash table (open addressing), from keys to one or more sums. A key is two words; the second never is
+   all ones. A key whose first sum is 0 has no example. Used through table.pxd, and by the headers of most subjects. */
 
 #ifndef STREAMEVAL_TABLE_H
 #define STREAMEVAL_TABLE_H
@@ -7,18 +7,18 @@
 #include "platform.h"
 
 typedef struct {
-    uint64_t *places; /* of each key the second word plus 1, so that 0 is a place never taken; the first; its sums */
-    size_t mask;      /* places - 1, a power of two less one */
+    uint64_t *places; /* each place: second word of the key plus 1 (0 if never used), first word, sums */
+    size_t mask;      /* the number of places, a power of two, minus 1 */
     size_t used;
-    size_t promised; /* keys that are prepared and not yet committed */
+    size_t promised; /* keys that changes will add which are prepared and not yet committed */
     int sums;
 } se_sums;
 
-/* Not known to whoever chose the keys, so they cannot be chosen to have equal hashes. It decides where keys stand, and
-   nothing that is returned in an order. Each module sets the same when it is imported. */
+/* Random in each process, so that nobody can choose keys with equal hashes. It decides where keys stand in a table, but not
+   the order of anything that callers may rely on. Each module sets the same seed on import (`set_seed` in table.pxd). */
 static uint64_t se_seed[2] = {0x9E3779B97F4A7C15ull, 0xD6E8FEB86659FD93ull};
 
-/* Whether there was memory for so many places, a power of two. */
+/* Make an empty table with this number of places, a power of two. 0 if memory ran out. */
 static int se_sums_init(se_sums *table, size_t places, int sums) {
     table->places = (uint64_t *)calloc(places * (size_t)(sums + 2), sizeof(uint64_t));
     table->mask = places - 1;
@@ -52,7 +52,7 @@ SE_INLINE void se_sums_prefetch(const se_sums *table, uint64_t outer, uint64_t i
     SE_FETCH(se_sums_place(table, se_sums_start(table, outer, inner)), 1);
 }
 
-/* Where a key stands, or would stand. */
+/* The place of a key, or the unused place where it would be added. */
 SE_INLINE uint64_t *se_sums_find(const se_sums *table, uint64_t outer, uint64_t inner) {
     size_t at = se_sums_start(table, outer, inner);
     for (;; at = (at + 1) & table->mask) {
@@ -61,7 +61,7 @@ SE_INLINE uint64_t *se_sums_find(const se_sums *table, uint64_t outer, uint64_t 
     }
 }
 
-/* The next key that has an example, and its sums; NULL behind the last. Start at 0. */
+/* The sums of the next key that has an example, and the key; NULL after the last. `*at` is 0 at the start. */
 SE_INLINE int64_t *se_sums_next(const se_sums *table, size_t *at, uint64_t *outer, uint64_t *inner) {
     while (*at <= table->mask) {
         uint64_t *place = se_sums_place(table, (*at)++);
@@ -81,13 +81,13 @@ static size_t se_sums_live(const se_sums *table) {
     return live;
 }
 
-/* A table of the same content with room for `more` further keys, without keys that have no example. */
+/* Rebuild a table with room for `more` further keys, and drop keys without an example. 0 if memory ran out. */
 SE_APART int se_sums_rebuild(se_sums *table, size_t more) {
     const size_t keys = se_sums_live(table) + more;
     size_t places = 16, at = 0;
     uint64_t outer, inner;
     int64_t *sums;
-    while (places < 4 * keys) places *= 2; /* fuller, keys that come in the order of another table stand in long runs */
+    while (places < 4 * keys) places *= 2; /* in fuller tables, keys added in another table's order form long runs */
     se_sums fresh;
     if (!se_sums_init(&fresh, places, table->sums)) return 0;
     for (; (sums = se_sums_next(table, &at, &outer, &inner));) {
@@ -106,14 +106,14 @@ SE_INLINE int se_sums_reserve(se_sums *table, size_t more) {
     return 2 * (table->used + more) <= table->mask + 1 || se_sums_rebuild(table, more);
 }
 
-/* Make sure that so many keys fit until the promise is taken back, whatever else is added. 0 if memory ran out. */
+/* Reserve room for keys until `promised` is lowered again, whatever else is added meanwhile. 0 if memory ran out. */
 SE_INLINE int se_sums_promise(se_sums *table, size_t keys) {
     if (!se_sums_reserve(table, keys)) return 0;
     table->promised += keys;
     return 1;
 }
 
-/* The sums of a key for which there is room. */
+/* The sums of a key, which is added if it is absent; the table must have room for it. */
 SE_INLINE int64_t *se_sums_at(se_sums *table, uint64_t outer, uint64_t inner) {
     uint64_t *place = se_sums_find(table, outer, inner);
     if (!place[0]) {
@@ -124,12 +124,12 @@ SE_INLINE int64_t *se_sums_at(se_sums *table, uint64_t outer, uint64_t inner) {
     return (int64_t *)(place + 2);
 }
 
-/* Add to the first sum of a key for which there is room. */
+/* Add to the first sum of a key; the table must have room for the key. */
 SE_INLINE void se_sums_add(se_sums *table, uint64_t outer, uint64_t inner, int64_t count) {
     *se_sums_at(table, outer, inner) += count;
 }
 
-/* The first sum of a key. */
+/* The first sum of a key, 0 if the key is absent. */
 SE_INLINE int64_t se_sums_count(const se_sums *table, uint64_t outer, uint64_t inner) {
     return (int64_t)se_sums_find(table, outer, inner)[2];
 }

@@ -22,7 +22,7 @@ cdef extern from "table.h" nogil:
     void se_sums_add(se_sums*, uint64_t, uint64_t, int64_t)
     int64_t se_sums_count(const se_sums*, uint64_t, uint64_t)
 
-# Keys of four numbers below 2**32, or of three and 0, as two words.
+# The two words of a key, which is four numbers below 2**32; a key of three numbers has 0 as the fourth.
 
 cdef inline uint64_t outer_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
     return <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32
@@ -50,7 +50,7 @@ cdef inline entries_of(const se_sums* table):
 
 
 cdef inline int fill(se_sums* table, keys, sums) except -1:
-    """Add the sums of keys."""
+    """Add to the sums of keys, one row of arrays for each key."""
     cdef const int64_t[:, :] key = keys
     cdef const int64_t[:, :] sum_ = sums
     cdef Py_ssize_t row, part
@@ -64,7 +64,7 @@ cdef inline int fill(se_sums* table, keys, sums) except -1:
 
 
 cdef inline int set_seed() except -1:
-    """Each module that looks into tables calls this once, when it is imported."""
+    """Set the seed of hashes; each module that uses tables calls this once, on import."""
     from streameval.kernel.types import SEED
     se_seed[0], se_seed[1] = SEED
     return 0

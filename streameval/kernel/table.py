@@ -1,4 +1,4 @@
-"""Sums by key, in plain Python: what `table.h` is to compiled tables, and what they do with it in common."""
+"""`SumTable`, the base of all tables of the numpy twins: counts by column, and sums by key in a dict (as `table.h`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ COUNT_MAX = 2**63 - 1
 
 
 class Counted(NamedTuple, Generic[K]):
-    """All that is counted, or is added to it. Nothing in it is ever changed: a change is another value."""
+    """All counts of a table, or counts to add to them. Never changed in place: a change makes another value."""
 
     examples: int
-    columns: IntArray  # numbers of each
-    sums: dict[K, tuple[int, ...]]  # of which none is all 0
+    columns: IntArray  # counts of each
+    sums: dict[K, tuple[int, ...]]  # no entry is all 0
 
     def plus(self, added: Counted[K], sign: int) -> Counted[K]:
-        """What is counted once something else is added (sign 1) or taken back (sign -1)."""
+        """These counts with ``added`` added (sign 1) or taken back (sign -1)."""
         columns, sums = self.columns.copy(), dict(self.sums)
         columns[: len(added.columns)] += sign * added.columns
         for key, values in added.sums.items():
@@ -35,18 +35,18 @@ class Counted(NamedTuple, Generic[K]):
 
 
 def enter(sums: dict[K, tuple[int, ...]], key: K, values: Iterable[int], sign: int = 1) -> None:
-    """Add to the sums of a key, or take from them."""
+    """Add to the sums of a key, or subtract if ``sign`` is -1."""
     more = values if sign > 0 else [-value for value in values]
     before = sums.get(key)
     sums[key] = tuple(more) if before is None else tuple(map(add, before, more))
 
 
 class SumTable(Generic[K]):
-    """A table of which all is `Counted`, one value of its root.
+    """A table whose whole content is one `Counted`, a value of its root.
 
-    ``count_*`` are only used on tables that are thrown away if they raise. ``prepare_*`` answer a part, which changes
-    the table when its root commits it; or ``REFUSED`` (it would take back what was never counted) or ``FULL`` (a number
-    would be too large), and have then changed nothing.
+    If a method ``count_*`` raises, its caller drops the table. Methods ``prepare_*`` return a part, which changes the
+    table when its root commits it; or, with nothing changed, ``REFUSED`` (the change would take back what was never
+    counted) or ``FULL`` (a number would be too large).
     """
 
     __slots__ = ("_cell",)
@@ -68,27 +68,27 @@ class SumTable(Generic[K]):
         return result
 
     def _commit(self, part: Part | int) -> int:
-        """What a method answers, whose part is committed."""
+        """Commit a part and return ``DONE``, or return the code that a method returned instead."""
         if isinstance(part, int):
             return part
         self._cell.root.commit([part])
         return DONE
 
     def reserve(self, width: int) -> None:
-        """Make room for columns; what is counted stays the same."""
+        """Make room for columns, and leave all counts as they are."""
 
         def wide(old: Counted[K]) -> Counted[K]:
             room = np.zeros((max(0, width - len(old.columns)), *old.columns.shape[1:]), np.int64)
             return old._replace(columns=np.concatenate([old.columns, room]))
 
-        if width > len(self._cell.value.columns):  # also in a read, by which a handler may interrupt a commit
+        if width > len(self._cell.value.columns):  # also by a read in a handler that interrupts a commit
             self._cell.recast(wide)
 
     def follower(self, *_: object) -> None:
-        """A capsule by which the decisions of the same examples count rows here too. It gains nothing in numpy."""
+        """None, as numpy gains nothing by it; compiled tables return a follower (`part.h`)."""
 
     def compact(self) -> None:
-        """Nothing to do: keys of which no example is left are dropped at once."""
+        """Nothing to do: `Counted.plus` drops keys without examples at once."""
 
     def prepare_merge(self, other: Self, columns: IntArray | None, sign: int) -> Part | int:
         """Add the other's counts in these columns (None: the same); with sign -1, take them back: the exact inverse."""
@@ -98,7 +98,7 @@ class SumTable(Generic[K]):
             return self._prepared(added, sign)
         used = np.unique(np.nonzero(added.columns)[0])
         sums: dict[K, tuple[int, ...]] = {}
-        place = [*columns.tolist(), -1]  # so that -1, which stands for no label, leads to itself
+        place = [*columns.tolist(), -1]  # -1, which stands for no label, maps to -1
         for key, values in added.sums.items():
             enter(sums, self._placed(key, place), values)
         return self._prepared(Counted(added.examples, self._by_column(columns[used], added.columns[used]), sums), sign)
@@ -122,14 +122,14 @@ class SumTable(Generic[K]):
         return FULL if sign > 0 else REFUSED
 
     def _agrees(self, _left: Counted[K], _fixed: int) -> bool:
-        """Whether there are enough examples for what is left of each column, of which the first are declared."""
+        """Whether the examples that are left suffice for the counts of each column; the first columns are declared."""
         return True
 
     @staticmethod
     def _possible(*sums: int) -> bool:
-        """Whether examples can have these sums, which are not too large."""
+        """Whether some examples have these sums, and none of these is too large."""
         return sums[0] >= 0
 
     def _placed(self, key: K, _: list[int]) -> K:
-        """A key whose columns have moved to these places."""
+        """The key with each of its columns replaced by the column's new place."""
         return key

@@ -24,12 +24,12 @@ Places: TypeAlias = np.ndarray[Any, np.dtype[np.int32]] | IntArray
 
 
 class Lists(NamedTuple):
-    """For each example a list of columns: those where ``places[offsets[i]:offsets[i + 1]]`` lead."""
+    """For each example ``i`` a list of columns: those of the places ``places[offsets[i]:offsets[i + 1]]``."""
 
     offsets: Places
     places: Places
     columns: IntArray | None = None
-    """Where each place leads; None if places are columns. Its entries are distinct if ``distinct``."""
+    """The column of each place; None if places are columns. Its entries are distinct if ``distinct``."""
     distinct: bool = False
     """Whether it is known that no list holds a place twice."""
 
@@ -39,25 +39,25 @@ class Lists(NamedTuple):
 
 
 class BitRows(NamedTuple):
-    """Rows of bits, one for each column; what stands behind the columns of a row must be 0."""
+    """Rows of bits, one for each column; the bits between the columns of two rows must be 0."""
 
     data: UInt8Array
-    """Of which bytes, contiguous."""
+    """The bytes, contiguous."""
     first: int
     """How many bits stand before the first row."""
     stride: int
-    """How many bits it is from row to row, at most 7 more than columns."""
+    """How many bits apart rows start, at most 7 more than columns."""
     examples: int
     columns: int
     falls: bool
-    """Whether a byte begins with its highest bit; rows are whole bytes then."""
+    """Whether the first column of a byte is its highest bit; rows are whole bytes then."""
 
     def part(self, rows: slice) -> BitRows:
         start, stop, _ = rows.indices(self.examples)
         return self._replace(first=self.first + start * self.stride, examples=max(0, stop - start))
 
     def cells(self) -> UInt8Array | None:
-        """0 and 1, shape (examples, columns); None if a bit behind the columns is set."""
+        """0 and 1, shape (examples, columns); None if a bit after the columns of a row is set."""
         size = self.examples * self.stride
         data = self.data[self.first // 8 : (self.first + size + 7) // 8]
         bits = np.unpackbits(data, bitorder="big" if self.falls else "little")[self.first % 8 :][:size]
@@ -69,14 +69,14 @@ Ragged: TypeAlias = tuple[IntArray, IntArray]
 """For each example a list: offsets, and the columns of all lists one after the other."""
 
 Scored: TypeAlias = tuple[Any, int, Any, Any, Any, Any]
-"""Examples with scores: where each column of rows counts; below which column labels are declared; truths, scores; where
-there is a score (None: everywhere), and where the truth is masked (None: nowhere). The last four have the shape
-(examples, columns). Of lists, whose columns are None, all but the scores are `Ragged`: the columns that are true, those
-that have a score, and those whose truth is masked."""
+"""Examples with scores: the table's column for each column of the rows; the number below which columns are of declared
+labels; truths; scores; flags of the scores that exist (None: all) and of masked truths (None: none). The last four have
+the shape (examples, columns). Of lists the first is None, and truths and flags are `Ragged`: the columns that are true,
+those that have a score, and those whose truth is masked."""
 
 
 class Records(NamedTuple):
-    """What is known of examples, one by one.
+    """The counts of a ranking for each example; `docs/format.md` explains the letters.
 
     Attributes
     ----------
@@ -113,13 +113,13 @@ DAMAGED, DISTINCT, REPEATING = 0, 1, 2
 """What lists can be; see `streameval.kernel.lists.list_order`."""
 
 TapeContents: TypeAlias = tuple[Int32Array, Int32Array, FloatArray | None, IntArray | None]
-"""Examples one behind the other: how many slots each has, all slots, weights unless all are 1, stamps if timed."""
+"""Examples in order: how many slots each has, all slots, weights (None if all are 1), stamps (None if untimed)."""
 
 DONE, OTHER, REFUSED, FULL = 0, 1, 2, 3
-"""What a method answers that can decline; see `streameval.kernel.decisions.numpy.Counts`."""
+"""What methods return that may decline a change; see `streameval.kernel.decisions.numpy.Counts`."""
 
 EITHER = frozenset([0, 1, -1, -100, "0", "1", "-1", "-100"])
-"""What labels may be and indicators, masked ones among them, also where a file made strings of them."""
+"""Values that can be labels as well as indicators (masked ones too), also as strings, which files make of them."""
 
 SEED = (int.from_bytes(os.urandom(8)), int.from_bytes(os.urandom(8)))
-"""Of the hash tables of this process; see table.h."""
+"""The seed of this process's hash tables; see table.h."""

@@ -1,1 +1,1 @@
-"""Changes of several tables that happen at once."""
+"""Changes of more than one table, which happen at once."""

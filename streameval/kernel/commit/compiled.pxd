@@ -1,6 +1,6 @@
 cdef class Guard:
-    cdef unsigned long thread  # that holds it; 0 or AWAITED if none does
-    cdef unsigned long free  # which of the two
+    cdef unsigned long thread  # the thread that holds the guard; `free` if none does
+    cdef unsigned long free  # 0, or AWAITED while threads wait in the queue
     cdef list queue
     cdef unsigned long forks
     cdef Py_ssize_t depth

@@ -1,4 +1,4 @@
-"""The cells of `numpy.py`, compiled, and the one function that commits; `numpy.py` says what they mean."""
+"""The classes of `numpy.py`, compiled; `numpy.py` documents them and says who calls them."""
 
 from cpython.dict cimport PyDict_DelItem, PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
@@ -17,7 +17,7 @@ cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() noexcept
 
 cdef enum:
-    AWAITED = 1  # as the thread that holds a guard: nobody does, and others than the next to come are waiting
+    AWAITED = 1  # value of `Guard.thread`: no thread holds the guard, and those in its queue go first
 
 cdef unsigned long forks = 0
 
@@ -32,7 +32,7 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef class Guard:
-    """See `streameval.kernel.commit.numpy.Guard`. No other thread runs between two lines here, except in ``sleep``."""
+    """See `streameval.kernel.commit.numpy.Guard`. No other thread runs between two lines of this class but in ``sleep``."""
 
     cdef bint start(self) noexcept:
         if self.thread:
@@ -217,17 +217,17 @@ cdef class Cell:
 
 cdef class Stored:
     cdef Cell cell
-    cdef object value  # the old one, once it was committed
+    cdef object value  # the new one; after the commit, the old one
 
 
 cdef class Retired:
     cdef Root root
-    cdef Guard guard  # the old one, once it was committed
+    cdef Guard guard  # the new one; after the commit, the old one
 
 
 cdef class Added:
     cdef dict value
-    cdef list keys, new, old  # old values, so that replacing them releases nothing
+    cdef list keys, new, old  # `old` holds the old values, so that replacing them releases nothing
 
 
 cdef void commit_store(void* data) noexcept:
@@ -246,5 +246,5 @@ cdef void commit_add(void* data) noexcept:
     for at in range(PyList_GET_SIZE(part.keys)):
         if PyObject_IsTrue(<object>PyList_GET_ITEM(part.new, at)):
             PyDict_SetItem(part.value, <object>PyList_GET_ITEM(part.keys, at), <object>PyList_GET_ITEM(part.new, at))
-        else:  # windows would come to hold more and more keys
+        else:  # without deletion, windows would collect keys whose sums are 0
             PyDict_DelItem(part.value, <object>PyList_GET_ITEM(part.keys, at))

@@ -1,9 +1,10 @@
-"""Changes of several tables that happen at once, in plain Python: what the compiled twin does, and the fallback.
+"""`Guard`, which locks an object, and `Root` and `Cell`, which change the values of more than one table at once.
 
-A change has two phases. *Prepare* may fail, allocates, and shows nothing; *commit* cannot fail. A part says what to do
-with the value that it finds, so that several parts of one table may stand in one commit. Here all values of a root are
-one tuple, of which a commit makes another, and one store decides for all roots which of the two holds: whoever
-interrupts it sees either the old values or the new ones. The compiled twin changes tables where they stand.
+All objects that count use them: evaluators, states, slices, windows, ledgers. A change has two phases. *Prepare* may
+fail and allocate, and changes nothing that a reader sees; *commit* cannot fail. A part is a function of the current
+value, so that one commit may hold two parts of one table. In this twin the values of a root are one tuple, which a
+commit replaces; one store switches all roots, so that code which interrupts a commit sees either all old values or all
+new ones. The compiled twin changes tables in place.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ REENTERED = (
     "this object is being changed by this thread itself: a signal handler or a finaliser has interrupted the call; use "
     "the object once the call has returned"
 )
-SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks at a guard that another thread holds
-PATIENCE = 0.02  # seconds of such pauses in which a guard is left to the thread whose turn it is
+SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two attempts to take a guard that another thread holds
+PATIENCE = 0.02  # seconds of pauses for which a free guard is left to the first thread of its queue
 
 _forks = 0
 
 
 def _forked() -> None:
-    global _forks  # what a child inherits from its parent
+    global _forks  # how many forks led to this process: a child inherits the count of its parent
     _forks += 1
 
 
@@ -43,11 +44,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Thread:
-    """What a thread has of its own, which goes when it ends.
+    """An object that only the locals of its thread refer to; a weak reference to it is dead once the thread has ended.
 
-    ``sys._current_frames`` says which threads are left, too, but in Python 3.11 all may wait for ever then (CPython
-    gh-106883): it can start a garbage collection, and with that another thread, while it has a lock that threads need
-    to end.
+    ``sys._current_frames`` lists the running threads, too, but in Python 3.11 it can deadlock (CPython gh-106883): it
+    can start a garbage collection, and so another thread, while it holds a lock that threads need to end.
     """
 
     __slots__ = ("__weakref__",)
@@ -57,12 +57,12 @@ _own = threading.local()
 
 
 def _this_thread() -> ref[_Thread]:
-    """The calling thread, as long as it runs."""
-    return ref(vars(_own).setdefault("thread", _Thread()))  # in one step, which a handler may interrupt before or after
+    """A reference to the calling thread, which is dead once the thread has ended."""
+    return ref(vars(_own).setdefault("thread", _Thread()))  # `setdefault` is one step: no signal handler runs within it
 
 
 def _is_over(frame: FrameType, thread: ref[_Thread], forks: int) -> bool:
-    """Whether the call that holds a guard has ended; a signal handler that raises can end it while it leaves it."""
+    """Whether the call that holds a guard has ended, as it can without freeing the guard if a signal handler raises."""
     if thread != _this_thread():
         return forks != _forks or thread() is None
     now: FrameType | None = sys._getframe()
@@ -77,30 +77,30 @@ def _discard(queue: list[Any], one: object) -> None:
 
 
 class Guard:
-    """Lets one thread at a time into what cannot be one call of the kernel; no code of the user runs there.
+    """A lock for code that takes more than one call of the kernel; no code of the user runs within it.
 
-    ``with guard:`` surrounds changes, ``with guard.reading:`` what only reads. Another thread waits, and its wait can
-    be interrupted. The same thread may read again, also within a change, since that shows nothing before its commit;
-    a change within a change or a read, which only a signal handler or a finaliser can try, is an error. What a fork
-    cuts off has changed nothing, so guards that threads of the parent held are free in the child. ``version`` counts
-    the changes; ``notes`` are the object's.
+    ``with guard:`` surrounds changes, ``with guard.reading:`` code that only reads. Another thread waits, and its wait
+    can be interrupted. The thread that holds the guard may read again, also within a change, as a change is invisible
+    until its commit; a change within a change or a read is an error, which only a signal handler or a finaliser can
+    cause. A change that a fork cuts off has changed nothing, so guards that threads of the parent held are free in the
+    child. ``version`` counts the changes; ``notes`` belong to the object that the guard locks.
 
-    Whoever has looked twice in vain joins a queue, and those who come find the guard held until each thread before
-    them had its turn; one that does not come, as a handler runs in it or it has died, loses its place.
+    A thread that fails twice to take the guard joins a queue, and threads that come later wait until that is empty. A
+    thread that does not take its turn, because a handler runs in it or it has died, loses its place.
     """
 
     __slots__ = ("_held", "_queue", "_reads", "notes", "version")
 
     def __init__(self) -> None:
-        # Empty, or the frame, thread and forks of the call that holds it: to enter it if there is none is one step.
+        # Empty, or frame, thread and forks of the call that holds the guard; `setdefault` takes the guard in one step.
         self._held: dict[str, tuple[FrameType, ref[_Thread], int]] = {}
-        self._queue: list[tuple[ref[_Thread], int]] = []  # with the forks of its process
-        self._reads = 0  # of that thread, within that call
+        self._queue: list[tuple[ref[_Thread], int]] = []  # threads, with the forks of their process
+        self._reads = 0  # nested reads within the call that holds the guard
         self.version = 0
         self.notes: Any = None
 
     def begin(self, frame: FrameType | None = None) -> bool:
-        """Hold the guard for a frame, or the caller's, unless it is held or others wait; whether that was possible."""
+        """Take the guard for a frame (None: the caller's) unless it is held or has a queue; whether it was taken."""
         return not self._queue and self._take(frame or sys._getframe(1))
 
     def _take(self, frame: FrameType) -> bool:
@@ -108,7 +108,7 @@ class Guard:
         return self._held.setdefault("", holder) is holder
 
     def enter(self, frame: FrameType, *, changes: bool = True) -> None:
-        """Hold the guard for a frame, after waiting for others."""
+        """Take the guard for a frame; wait until that is possible."""
         if self.begin(frame):
             return
         pause, patience, again, me = SHORTEST, PATIENCE, False, (_this_thread(), _forks)
@@ -164,7 +164,7 @@ class Guard:
 
 
 class Guards:
-    """Several guards, held together: of objects that change, and of others that are read."""
+    """Holds more than one guard at once: those of objects that change, and of objects that are read."""
 
     __slots__ = ("_changed", "_guards")
 
@@ -182,7 +182,7 @@ class Guards:
                 if mine and guard not in self._changed:
                     guard._reads += 1
                 elif not guard.begin(frame):
-                    while held:  # whoever waits for one holds none, so that nobody waits for ever
+                    while held:  # a thread that waits for a guard holds none: no deadlock
                         held.pop().leave(changed=False)
                     guard.enter(frame, changes=guard in self._changed)
                     self._guards.remove(guard)
@@ -199,23 +199,23 @@ class Guards:
 
 
 RETIRED = Guard()
-"""Held for ever: the guard of states that their object has replaced, so that nothing is counted in them."""
+"""Always held: the guard of states that their object has replaced, so that no call counts in them."""
 RETIRED.begin()
 
 
 class Root:
-    """Holds the values of all tables of one set of states; ``guard`` is that of the object that they belong to."""
+    """Holds the values of all tables of one set of states; ``guard`` is that of the object with these states."""
 
     __slots__ = ("_versions",)
 
     def __init__(self, guard: Guard | None = None) -> None:
-        # Before and after a commit that is under way as long as the list is empty. The guard is the first value.
+        # The values before and after the last commit; its list is empty until it is done. The guard is the first value.
         values = (Guard() if guard is None else guard,)
         self._versions: tuple[tuple[Any, ...], tuple[Any, ...], list[bool]] = values, (), []
 
     @property
     def guard(self) -> Guard:
-        """That of the object."""
+        """The guard of the object that owns the states."""
         guard: Guard = self.values[0]
         return guard
 
@@ -224,8 +224,8 @@ class Root:
         self._versions = (guard, *self.values[1:]), (), []
 
     def prepare_retire(self) -> Part:
-        """Nothing is counted any more: with that the object replaces these states."""
-        # In two steps, an interruption between them would lose what another thread counts in them afterwards.
+        """A part that stops counting in these states, for the commit in which their object replaces them."""
+        # One commit does both: between two steps, another thread could count in these states, and lose its examples.
         return Cell(self, 0).prepare_store(RETIRED)
 
     @property
@@ -241,7 +241,7 @@ class Root:
 
     @staticmethod
     def commit(parts: list[Part]) -> None:
-        """Do what was prepared over this root and others, in this order, all at once."""
+        """Make the changes of these parts, of one root or more, in this order and all at once."""
         after: dict[Root, list[Any]] = {}
         for root, place, change in parts:
             values = after.get(root)
@@ -255,7 +255,7 @@ class Root:
 
 
 class Cell:
-    """A place for one value, which nobody changes where it stands but `prepare_add`."""
+    """Holds one value, which is replaced and not mutated, except by the compiled twin's `prepare_add`."""
 
     __slots__ = ("_place", "root")
 
@@ -269,23 +269,23 @@ class Cell:
         return (after if done else before)[self._place]
 
     def store(self, new: Any) -> None:
-        """The value becomes another at once; only in this twin."""
+        """Replace the value at once, without a commit; only in this twin."""
         values = [*self.root.values]
         values[self._place] = new
         self.root._versions = tuple(values), (), []
 
     def recast(self, change: Callable[[Any], Any]) -> None:
-        """The value becomes another that means the same, also that of a commit under way; only in this twin."""
+        """Replace the value by one that means the same, also within a commit under way; only in this twin."""
         at, (before, after, done) = self._place, self.root._versions
         old, new = ((*all_[:at], *map(change, all_[at : at + 1]), *all_[at + 1 :]) for all_ in (before, after))
         self.root._versions = old, new, done
 
     def prepare(self, change: Callable[[Any], Any]) -> Part:
-        """The value becomes what a function of it returns; only in this twin, whose tables are cells."""
+        """A part that replaces the value by ``change(value)``; only in this twin, whose tables are cells."""
         return self.root, self._place, change
 
     def tried(self, change: Callable[[Any], Any]) -> tuple[Any, Part]:
-        """What a change makes of the value, and the part that makes it so; also of what other parts make of it."""
+        """``change(value)``, and a part that stores it, or applies the change anew if another part came first."""
         before = self.value
         after = change(before)
         return after, self.prepare(lambda value: after if value is before else change(value))
@@ -294,12 +294,12 @@ class Cell:
         return self.prepare(lambda _: new)
 
     def prepare_add(self, added: Sequence[tuple[Mapping[Any, int], int, int]]) -> Part | None:
-        """The value's ``sums`` grow by amounts, in units of a scale, times factors; None if that scale is finer."""
+        """A part that adds to ``sums`` amounts in units of 2**-scale, times factors; None if its units are coarser."""
         if any(scale > self.value.scale for _, scale, _ in added):
             return None
 
         def grown(value: Any) -> Any:
-            after = dict(value.sums)  # in which new ones may be before, as 0
+            after = dict(value.sums)
             for amounts, scale, times in added:
                 factor = times << value.scale - scale
                 after |= {key: after.get(key, 0) + factor * amount for key, amount in amounts.items()}
