@@ -1,4 +1,4 @@
-/* How many pairs of a positive and a negative are in order, for areas. */
+/* se_pairs: counts the pairs of a positive and a negative that are in order, walking along bins. `Bins.pairs` calls it. */
 
 #ifndef STREAMEVAL_AREAS_H
 #define STREAMEVAL_AREAS_H
@@ -9,16 +9,16 @@
 #include <immintrin.h>
 #endif
 
-#define SE_STEPS 256 /* bins of positives that are visited before those that negatives share are added up */
+#define SE_STEPS 256 /* bins of positives that are visited before the bins with both classes are added up */
 
-/* What is known of the pairs of a label: twice those in order, where a tie is half a pair, in bins that are decided, and
-   those in bins that are not; the positives. */
+/* The pairs of a label: twice the pairs in order (a tie is half a pair), except in bins where the notes and parts cannot
+   decide the order, whose pairs are `undecided`; and the number of positives. */
 typedef struct {
     const se_table *table;
     uint64_t ordered[2], undecided[2], positives;
 } se_area;
 
-/* The entries of bins that both classes share, and whether their notes do not say enough. */
+/* The entries of bins that have both classes, and whether the parts of a bin must be read, as its notes do not suffice. */
 typedef struct {
     uint64_t negative[SE_STEPS], positive[SE_STEPS], open[SE_STEPS];
 } se_shared;
@@ -39,7 +39,7 @@ SE_INLINE uint64_t se_count_of(const se_table *t, uint64_t entry) {
     return SE_RARELY(count == SE_MANY) ? se_part_of(t, entry)->head >> 20 : count;
 }
 
-/* Add the pairs of a bin whose notes do not say enough. */
+/* Add the pairs of a bin from its parts, where its notes do not suffice. */
 SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
     const se_moments *n = se_part_of(a->table, negative), *p = se_part_of(a->table + 1, positive);
     const uint64_t tied = n->head >> 20, count = p->head >> 20;
@@ -48,8 +48,8 @@ SE_APART void se_add_bin(se_area *a, uint64_t negative, uint64_t positive) {
     else se_add_product(a->ordered, x == y ? count : (y > x) != se_flipped(negative >> 40) ? 2 * count : 0, tied);
 }
 
-/* Add the pairs of bins that both classes share. Without branches, which could not be predicted, so that compilers use
-   vectors; parts that must be read, which are far apart, are fetched together. */
+/* Add the pairs of bins that have both classes. The first loop has no branches, since they could not be predicted and would
+   keep compilers from using vectors. Parts that must be read are far apart in memory, so all are prefetched first. */
 SE_INLINE void se_add_shared(se_area *a, se_shared *s, size_t bins) {
     uint64_t undecided = 0, ordered = 0;
     size_t open = 0;
@@ -101,22 +101,22 @@ static void se_walk(se_area *a) {
 #define SE_WALKS 4
 #define SE_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,popcnt")))
 
-/* Where a walk along the bins of a label stands. Lanes sum the negatives so far, and the pairs. */
+/* The state of a walk along the bins of a label. The lanes of `below` sum the negatives so far, those of `ordered` pairs. */
 typedef struct {
     const uint64_t *negative, *positive, *end;
     __m512i below, ordered;
     uint64_t positives, *shared;
 } se_place;
 
-/* How many scores the bins of some entries hold beyond what their notes say. */
+/* How many scores the bins of these entries hold beyond SE_MANY, where their notes end. */
 SE_APART uint64_t se_excess(const se_table *t, const uint64_t *entries, unsigned count) {
     uint64_t excess = 0;
     for (unsigned i = 0; i < count; i++) excess += se_count_of(t, entries[i]) - (entries[i] & SE_MANY);
     return excess;
 }
 
-/* Pass those of the next eight bins of negatives that are below the next bin of positives; if fewer than eight are, pass
-   the bin of positives too. Some bins hold SE_MANY scores only if `full`. */
+/* One step of a walk: pass those of the next eight negative bins that are below the next positive bin; if these are fewer
+   than eight, pass the positive bin, too. `full` must be 1 if any bin holds SE_MANY scores or more. */
 SE_AVX512 SE_INLINE void se_step(se_place *at, const se_table *t, int full) {
     const __m512i many = _mm512_set1_epi64(SE_MANY), negatives = _mm512_loadu_si512(at->negative);
     const uint64_t entry = *at->positive;
@@ -142,8 +142,8 @@ SE_AVX512 SE_INLINE void se_step(se_place *at, const se_table *t, int full) {
 
 #define SE_LIVE(p) ((p).positive < (p).end)
 
-/* Several walks at once, since each step of a walk waits for the one before. Entries behind those of negatives are greater
-   than those of any bin; no label has 2**31 scores, so that lanes suffice. */
+/* Four walks at once, since each step of a walk waits for its previous step. The entries after the last negative bin are
+   set to the greatest number. No label has 2**31 scores, so that the lanes do not overflow. */
 SE_AVX512 SE_INLINE void se_walk_lanes(se_area areas[SE_WALKS], int full) {
     se_place p[SE_WALKS];
     se_shared shared[SE_WALKS];
@@ -154,7 +154,7 @@ SE_AVX512 SE_INLINE void se_walk_lanes(se_area areas[SE_WALKS], int full) {
     }
     do {
         for (int i = 0; i < SE_WALKS; i++) p[i].shared = (uint64_t *)(shared + i);
-        se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* held in registers */
+        se_place a = p[0], b = p[1], c = p[2], d = p[3]; /* so that they stay in registers */
         int left = SE_STEPS;
         for (; left && SE_LIVE(a) & SE_LIVE(b) & SE_LIVE(c) & SE_LIVE(d); left--) {
             se_step(&a, areas[0].table, full);
@@ -176,16 +176,16 @@ SE_AVX512 SE_INLINE void se_walk_lanes(se_area areas[SE_WALKS], int full) {
 
 SE_AVX512 static void se_walk_together(se_area areas[SE_WALKS], int full) {
     if (full) se_walk_lanes(areas, 1);
-    else se_walk_lanes(areas, 0); /* a tenth faster */
+    else se_walk_lanes(areas, 0); /* a tenth faster, as `full` is a constant */
 }
 #else
 #define SE_WALKS 1
 static void se_walk_together(se_area areas[SE_WALKS], int full) { se_walk(areas); }
 #endif
 
-/* For each of some columns, whose scores are in bins, how many negatives and positives there are; and twice the number of
-   (positive, negative) pairs in which the positive has the greater score, a tie being half a pair, in bins that are decided,
-   and the pairs in bins that are not, as scores of a class differ. */
+/* For each of these columns, whose scores must all be in bins: the number of negatives and positives; twice the number of
+   (positive, negative) pairs in which the positive has the greater score (a tie is half a pair), in bins that decide; and
+   the number of pairs in bins that do not, because the scores of a class differ within the bin. */
 static void se_pairs(
     const se_label *labels, const int64_t *columns, ptrdiff_t count, int64_t (*counts)[2], uint64_t (*sums)[2][2]) {
     const int vectors = se_has_avx512();

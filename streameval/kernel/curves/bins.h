@@ -1,7 +1,7 @@
-/* The bin of a score, and what is stored of the scores of a bin, in C: what they mean is said in numpy.py.
+/* se_bin: the bin of a score (see bins.py); se_moments: count, sum and squares of residuals in a bin (see numpy.py).
 
-   Nothing in these headers knows of Python. No floating point is used, so that neither rounding modes nor flushing of
-   subnormal numbers (which other libraries switch on for the whole thread) can move a score. */
+   All headers of this folder include it, and none uses Python. It uses no floating point, so that rounding modes and
+   flushing of subnormal numbers (which libraries can switch on for the whole thread) cannot move a score. */
 
 #ifndef STREAMEVAL_BINS_H
 #define STREAMEVAL_BINS_H
@@ -63,13 +63,13 @@ static inline uint32_t se_bin(uint64_t bits, uint64_t *residual) {
     return (start + (code ^ flip)) & 0xFFFFFF; /* x ^ flip is -x - 1 */
 }
 
-/* -- what is stored of a class in a bin: how many, the sum of residuals, the sum of their squares ------------------------- */
+/* -- the moments of a class in a bin: number of scores, sum of residuals, sum of their squares ------------------------- */
 
-/* At most this many scores are counted, so the sum of residuals needs 84 bits and that of squares 125. */
+/* The most scores that are counted, so that the sum of residuals needs 84 bits and the sum of squares 125. */
 #define SE_MOST (((int64_t)1 << 43) - 1)
 
 typedef struct {
-    uint64_t head; /* how many << 20 | sum >> 64 */
+    uint64_t head; /* number of scores << 20 | sum >> 64 */
     uint64_t sum;
     uint64_t square_high, square;
 } se_moments;
@@ -120,7 +120,7 @@ static inline uint64_t se_mean(const se_moments *p, uint64_t *rest) {
     return mean;
 }
 
-/* Where squares sum to less than this, no residuals have such a sum: mean * sum + rest * (mean + 1). */
+/* The least sum of squares of residuals with this sum: mean * sum + rest * (mean + 1). */
 static inline uint64_t se_least_square(const se_moments *p, uint64_t mean, uint64_t rest, uint64_t *high) {
     uint64_t more, low = se_times(mean, p->sum, 0, high);
     *high += mean * (p->head & (SE_ONE - 1));
@@ -129,20 +129,20 @@ static inline uint64_t se_least_square(const se_moments *p, uint64_t mean, uint6
     return added;
 }
 
-/* The residual if all are equal, -1 if not, -2 if there is none. By Cauchy and Schwarz they are equal exactly where
+/* The residual if all are equal, -1 if they differ, -2 if there is none. By Cauchy and Schwarz they are equal exactly if
    n * (sum of squares) is the square of the sum. */
 static inline int64_t se_common(const se_moments *p) {
     uint64_t rest, high;
     if (p->head < SE_ONE) return -2;
     if (p->head < 2 * SE_ONE) return (int64_t)p->sum;
-    if ((p->head >> 20) * p->square != p->sum * p->sum) return -1; /* without the digits beyond 64 bits, and a division */
+    if ((p->head >> 20) * p->square != p->sum * p->sum) return -1; /* modulo 2**64: saves a division */
     const uint64_t mean = se_mean(p, &rest);
     if (rest) return -1;
     const uint64_t least = se_least_square(p, mean, 0, &high);
     return high == p->square_high && least == p->square ? (int64_t)mean : -1;
 }
 
-/* Whether there may be residuals with these sums; whatever reading relies on later is certain. */
+/* Whether some residuals may have these sums. It checks all that readers rely on, though not every impossible sum. */
 static inline int se_possible(const se_moments *p) {
     uint64_t rest, high;
     const uint64_t n = p->head >> 20, carry = p->head & (SE_ONE - 1);
@@ -162,7 +162,7 @@ static inline int se_blank(const se_moments *p) { return !(p->head >> 20); }
 
 /* Whether greater residuals of a bin belong to lower scores. */
 static inline uint64_t se_flipped(uint64_t bin) {
-    return (bin < SE_FINITE) | (bin - SE_FINITE - SE_TO_HALF <= SE_TO_HALF); /* without branches */
+    return (bin < SE_FINITE) | (bin - SE_FINITE - SE_TO_HALF <= SE_TO_HALF); /* | and not ||: no branches */
 }
 
 #endif

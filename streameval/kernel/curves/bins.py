@@ -1,15 +1,15 @@
-"""The bin of a score.
+"""The bin of a score, and back; for the numpy twin, the states and metrics of curves, and their bytes.
 
-A bin is a fixed monotone function of the score, fine where scores live: near 0 and near 1. Of the magnitude that is
-closest to 0 it keeps the exponent of the float64 and the upper 11 bits of the mantissa, so a bin spans a factor of at
-most 1 + 2**-11::
+A bin is a fixed monotone function of the score, finest near 0 and near 1, where most scores lie. It keeps the exponent
+and the upper 11 bits of the mantissa of a magnitude, so that a bin spans a factor of at most 1 + 2**-11::
 
-    s < 0            |s|, counted downwards
+    score            magnitude
+    s < 0            |s|, whose bins are numbered downwards
     0 <= s < 0.5     s
-    0.5 <= s <= 1    1 - s, which is exact, counted downwards
+    0.5 <= s <= 1    1 - s, which is exact, and whose bins are numbered downwards
     s > 1            s
 
-The residual of a score is what its bin drops: the lower 41 bits of the mantissa.
+The residual of a score is the lower 41 bits of the magnitude's mantissa, which its bin drops.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _FINITE = 2047 << 11
 _TO_HALF = 1022 << 11
 _TO_ONE = 1023 << 11
 BINS = 2 * _FINITE + 2 * _TO_HALF + 1 - _TO_ONE
-"""Bins are numbered from 0 to below this."""
+"""Bins are numbered from 0 to BINS - 1."""
 
 ALL = 2**62
-"""Stands for a column in which each example has its weight."""
+"""The number of an additional column, in which each example counts with its weight."""
 WHOLE, POSITIVE, MASKED = range(2**25, 2**25 + 3)
-"""Places of a column beyond those of 2 * bin + class: what all places weigh together, and those without a score."""
+"""Places of a column beyond 2 * bin + class: the sum over its places; positives without a score; masked truths."""
 
 _LOWER = (1 << DROPPED) - 1
 
@@ -49,7 +49,7 @@ def bins_of(scores: ScoreArray) -> tuple[IntArray, IntArray]:
 
 
 def scores_of(bins: IntArray, residuals: IntArray) -> FloatArray:
-    """The scores with these bins and residuals; in bins between 0.5 and 1, which hold few, the nearest float64."""
+    """The scores with these bins and residuals; from 0.5 to 1, where not all residuals occur, the nearest float64."""
     low, upper = bins < _FINITE, (bins >= _FINITE + _TO_HALF) & (bins <= _FINITE + 2 * _TO_HALF)
     code = np.where(bins > _FINITE + 2 * _TO_HALF, bins - (_FINITE + 2 * _TO_HALF + 1 - _TO_ONE), bins - _FINITE)
     code = np.where(upper, _FINITE + 2 * _TO_HALF - bins, np.where(low, _FINITE - 1 - bins, code))
@@ -58,12 +58,12 @@ def scores_of(bins: IntArray, residuals: IntArray) -> FloatArray:
 
 
 def edges_of(bins: IntArray) -> FloatArray:
-    """The least score at or above which lie exactly the bins from these on; minus infinity for -1."""
+    """The least score whose bin is not below each of these bins; minus infinity for bin -1."""
     inside = np.maximum(bins, 0)
     edge = scores_of(inside, np.where(flipped_bins(inside), _LOWER, 0))
     edge = np.where(inside == _FINITE + _TO_HALF, 0.5, edge)  # the other residuals of this bin belong below 0.5
     with np.errstate(over="ignore"):
-        for _ in range(2):  # near 1 the scores of a bin are fewer than its residuals: look for the first by hand
+        for _ in range(2):  # near 1 a bin has fewer scores than residuals: step to its first score
             edge = np.where(bins_of(edge)[0] < inside, np.nextafter(edge, np.inf), edge)
         for _ in range(2):
             before = np.nextafter(edge, -np.inf)
@@ -78,7 +78,7 @@ def flipped_bins(bins: IntArray) -> Flags:
 
 
 def read_of(moments: Integers) -> tuple[Integers, IntArray, WordArray]:
-    """What `Bins.read` tells of the number of scores, and the sums of residuals and squares, shape (bins, 2, 3)."""
+    """The last three results of `Bins.read`, from counts and sums of residuals and squares, shape (bins, 2, 3)."""
     counts, totals, squares = np.moveaxis(moments, 2, 0)
     equal = np.where(counts * squares == totals * totals, totals // np.maximum(counts, 1), -1)
     words = np.stack([moments[..., 1:] & (2**64 - 1), moments[..., 1:] >> 64], axis=-1).reshape(-1, 2, 4)
@@ -86,10 +86,10 @@ def read_of(moments: Integers) -> tuple[Integers, IntArray, WordArray]:
 
 
 def possible(n: int, total: int, squares: int) -> bool:
-    """Whether there may be ``n`` residuals with these sums; all that later reading relies on is certain."""
+    """Whether ``n`` residuals may have these sums; it checks all that readers rely on, not every impossible sum."""
     if n <= 0:
         return n == total == squares == 0
-    if not (n <= SCORE_MAX and 0 <= total <= n * _LOWER and total % 2 == squares % 2):  # odd if its square is
+    if not (n <= SCORE_MAX and 0 <= total <= n * _LOWER and total % 2 == squares % 2):  # squares keep parity
         return False
     mean, rest = divmod(total, n)
     least = mean * total + rest * (mean + 1)

@@ -1,4 +1,4 @@
-"""The loops of `streameval.kernel.curves.numpy`, compiled: same names, same signatures, same bits."""
+"""The compiled twin of `streameval.kernel.curves.numpy`, which documents it: `Bins`, over the headers of this folder."""
 
 cimport cython
 from libc.stdint cimport INT64_MAX as COUNT_MAX, int64_t, uint8_t, uint32_t, uint64_t
@@ -64,8 +64,8 @@ cdef extern from "curves/rows.h" nogil:
     int se_merge_labels(const se_merge*)
 
 
-# How many threads change tables without the GIL, and how many are about to fork. The child of a fork would have the tables as
-# they are half-way, so a fork waits for the former, and what begins meanwhile keeps the GIL.
+# How many threads change tables without the GIL, and how many are about to fork. A fork would copy a half-changed table to
+# its child, so a fork waits until no thread does, and changes that begin meanwhile keep the GIL.
 cdef int released = 0, forking = 0
 
 
@@ -86,7 +86,7 @@ def before_fork():
     global forking
     forking += 1
     while released:
-        with nogil:  # no handler runs here, which could raise, and the fork go on
+        with nogil:  # runs no signal handler, which could raise and so end this wait
             se_pause()
 
 
@@ -136,13 +136,13 @@ def words_of(counts, written):
 
 
 cdef struct Leaving:
-    # One example on its way out of bins; its mentions stand behind.
+    # An example to take back from bins; its mentions follow the struct in memory.
     PyObject* bins
     Py_ssize_t count
 
 
 cdef struct Coming:
-    # Rows on their way into bins.
+    # Rows to count in bins; `owed`: room for them is reserved.
     PyObject* bins
     const se_score_rows* rows
     bint owed
@@ -154,7 +154,7 @@ cdef class Bins:
     cdef readonly int64_t examples
     cdef se_label* labels
     cdef Py_ssize_t width
-    cdef se_examples reading  # whose marks last as long as the width
+    cdef se_examples reading  # its marks are reused until the width changes
     cdef se_follower following
 
     def __cinit__(self, root, Py_ssize_t width):
@@ -170,7 +170,7 @@ cdef class Bins:
 
     @property
     def scores(self):
-        # A generator of Cython 3.3.1 leaks a reference to its type where Python is 3.13.
+        # No generator: those of Cython 3.3.1 leak a reference to their type under Python 3.13.
         cdef int64_t binned = 0
         cdef Py_ssize_t column
         for column in range(self.width):
@@ -188,7 +188,7 @@ cdef class Bins:
     # -- one example ---------------------------------------------------------------------------------------------------
 
     cdef int prepare_leaving(self, const se_mention* mention, Py_ssize_t count, bint known, se_part* part) except -1:
-        """Prepare that one example is taken out, which was surely counted if ``known``; 0, or why not."""
+        """Prepare to take one example back, which was surely counted if ``known``; 0, or the code that says why not."""
         cdef int fits = se_may_leave(self.labels, self.width, mention, count, self.examples - 1, known)
         cdef Leaving* leaving
         check_memory(fits >= 0)
@@ -205,14 +205,14 @@ cdef class Bins:
         self.following.reads_scores = True
         return se_follower_new(&self.following, self)
 
-    # -- many examples: only into bins that are thrown away if this raises ---------------------------------------------
+    # -- many examples: callers drop the bins if this raises -----------------------------------------------------------
 
     def count(self, scored):
         cdef Py_ssize_t examples
         cdef bint enough
         room = read_examples(&self.reading, self.width, scored)
         examples = self.reading.count
-        if examples > SE_MOST - self.examples:  # a bin counts an example once
+        if examples > SE_MOST - self.examples:  # an example has at most one score in a bin
             return FULL
         if self.reading.listed or examples * self.reading.rows.width >= RELEASE:
             with nogil:
@@ -264,7 +264,7 @@ cdef class Bins:
         return out
 
     cdef Py_ssize_t settle(self, const int64_t[::1] place) except -1:
-        """Put all scores of columns into bins; how many these are."""
+        """Put all waiting scores of columns into bins; return the number of bins."""
         cdef Py_ssize_t bins = 0
         cdef se_merge all
         check_columns(place, self.width)
@@ -368,7 +368,7 @@ cdef int prepare_rows(void* table, const void* data, int by, bint known, se_part
     cdef bytearray room
     cdef se_mention* mention
     cdef Coming* coming
-    if by > 0 and rows.rows > SE_MOST - bins.examples:  # whether a bin is full is not known so soon
+    if by > 0 and rows.rows > SE_MOST - bins.examples:  # some bin may be full; the slower path counts them
         return OTHER
     bins.reserve(rows.limit)
     if by < 0:
@@ -427,7 +427,7 @@ cdef void release_owed(Coming* coming) noexcept:
 @cython.final
 @cython.no_gc_clear
 cdef class Merge:
-    """All that other bins hold, on its way into bins, or out of them. They may be the same."""
+    """A prepared merge: adds all counts of ``other`` to ``bins`` or takes them back. Both may be the same object."""
 
     cdef Bins bins, other
     cdef object columns
@@ -436,7 +436,7 @@ cdef class Merge:
 
 cdef void commit_merge(void* data) noexcept:
     cdef Merge merge = <Merge>data
-    merge.all.labels, merge.all.added = merge.bins.labels, merge.other.labels  # which may have moved
+    merge.all.labels, merge.all.added = merge.bins.labels, merge.other.labels  # both may have moved since
     if not se_merge_labels(&merge.all):
         abort()
     merge.bins.examples += merge.all.sign * merge.other.examples

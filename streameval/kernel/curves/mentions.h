@@ -1,4 +1,4 @@
-/* What an example says of each label that has a score, or is a positive or masked without one. */
+/* se_examples: yields the mentions of examples with scores, one by one. Read by rows.h (bins) and weighing.h (weights). */
 
 #ifndef STREAMEVAL_MENTIONS_H
 #define STREAMEVAL_MENTIONS_H
@@ -6,15 +6,15 @@
 #include "bins.h"
 #include "scores.h"
 
-/* The bits, as of a double, of a score. */
+/* The bits of a score as a double. */
 SE_INLINE uint64_t se_score_bits(const se_score_rows *in, ptrdiff_t at, const int single) {
     return single ? se_bits_of_float((const float *)in->scores + at)
                   : se_bits_of_double((const double *)in->scores + at);
 }
 
-/* Kinds of mentions: 0 and 1 a score, 2 and 3 no score, each negative and positive; 4 masked. */
+/* Kinds of mentions: 0 and 1 a negative and a positive with a score, 2 and 3 without a score; 4 masked. */
 
-/* The mentions of the first row; negatives of declared labels without a score are derived. */
+/* The mentions of the first row, except negatives of declared labels without a score, which readers derive. */
 static ptrdiff_t se_mentions_of_row(const se_score_rows *in, se_mention *out) {
     ptrdiff_t count = 0;
     for (ptrdiff_t j = 0; j < in->width; j++) {
@@ -37,17 +37,17 @@ static ptrdiff_t se_mentions_of_lists(
     return count;
 }
 
-/* Examples as rows, or `listed` as lists, whose mentions are read one example after the other. */
+/* Examples as rows or, if `listed`, as lists; their mentions are read one example after the other. */
 typedef struct {
     se_score_rows rows;
     se_score_lists lists;
     int64_t *mark, turn; /* see `se_mentions_in` */
     ptrdiff_t count;
     int listed;
-    se_mention *mentions; /* of the example that was read last */
+    se_mention *mentions; /* of the last example read */
 } se_examples;
 
-/* Read what an example mentions; how many labels. */
+/* Read the mentions of an example; return how many. */
 static ptrdiff_t se_mentions_of(se_examples *in, ptrdiff_t example) {
     if (in->listed) return se_mentions_of_lists(&in->lists, example, in->mark, &in->turn, in->mentions);
     se_score_rows row = in->rows;

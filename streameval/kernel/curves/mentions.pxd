@@ -1,4 +1,4 @@
-# What examples with scores mention, one after the other.
+# Declares mentions.h and points its se_examples to a `Scored`; used by compiled.pyx and weighing.pyx.
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from libc.stdint cimport int64_t
@@ -19,13 +19,13 @@ cdef extern from "curves/mentions.h" nogil:
 
 
 cdef inline bytearray read_examples(se_examples* examples, Py_ssize_t width, scored):
-    """Point to examples (`streameval.kernel.types.Scored`), and have marks for lists; what has room for mentions."""
+    """Set ``examples`` to a `streameval.kernel.types.Scored`; the result holds its mentions, and must outlive it."""
     cdef bytearray room
     examples.listed = scored[0] is None
     if examples.listed:
         read_lists(&examples.lists, width, scored)
         examples.count, room = examples.lists.rows, room_of(&examples.lists)
-        if examples.mark == NULL:  # last, as they are not freed where this fails
+        if examples.mark == NULL:  # last, since nothing frees the marks if a line above fails
             examples.mark, examples.turn = <int64_t*>cleared(width, sizeof(int64_t)), 1
     else:
         read_rows(&examples.rows, width, scored)

@@ -1,12 +1,12 @@
-"""Scores counted per label and bin, in numpy and plain Python: the fallback where nothing was compiled, and the oracle.
+"""`Bins`, which counts scores by label and bin, and `Weights`, which sums weights by bin: the fallback and the oracle.
 
-What a bin is, is said in `streameval.kernel.curves.bins`. For each label, class (0 negative, 1 positive) and bin three
-integers are stored: how many scores n, the sum of their residuals, and the sum of the squares. All three add up, and
-tell whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. As n is below 2**43,
-the sum fits into 84 bits and the squares into 125.
+`streameval.kernel.curves.bins` defines bins. For each label, class (0 negative, 1 positive) and bin three integers are
+stored: the number of scores n, the sum of their residuals, and the sum of the squares. Merging adds them. They say
+whether all residuals are equal: by Cauchy and Schwarz exactly if n * squares == sum ** 2. As n is below 2**43, the sum
+fits into 84 bits and the squares into 125.
 
-It is stored as well in how many examples a label had no score (`sides`): as a negative (only for labels that are not
-declared: for declared ones this is derived), as a positive, and with a masked truth, which counts nowhere else.
+`sides` counts the examples in which a label had no score: as a negative (only for labels that are not declared; for
+declared ones it is derived), as a positive, and with a masked truth, which counts nowhere else.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ _NOTHING: _Part = (0, 0, 0)
 
 
 def words_of(counts: IntArray, written: Sequence[WordArray]) -> tuple[WordArray, bool]:
-    """The sums of bins as `Bins.read` answers them, from written ones, and whether some residuals have them."""
+    """The sums of bins as `Bins.read` returns them, from stored words, and whether residuals can have these sums."""
     moments: Integers = np.zeros((len(counts), 2, 3), object)
     moments[:, :, 0] = counts
-    # Of negatives, then of positives: residuals where a bin holds a score, squares where it holds more than one.
+    # Sums of negatives, then of positives: of residuals for bins with a score, of squares for bins with more than one.
     for at, words in enumerate(written):
         side, least = divmod(at, 2)
         low, high = words.T.astype(object)
         moments[counts[:, side] > least, side, 1 + least] = low + (high << 64)
     moments[counts == 1, 2] = moments[counts == 1, 1] ** 2
     fits = all(possible(*sums) for sums in moments.reshape(-1, 3).tolist())
-    return read_of(moments * fits)[2], fits  # what does not fit could pass 128 bits
+    return read_of(moments * fits)[2], fits  # sums that do not fit could pass 128 bits
 
 
 class Bins(SumTable[_Place]):
-    """What is stored of the scores of each column, and how many examples there were.
+    """The scores of each column by bin and class, the examples without a score, and the number of examples.
 
-    In a merge with sign 1, and at most ``SCORE_MAX`` scores in all, several columns may become one. ``count_*`` answer
-    ``DONE`` or ``FULL``.
+    A merge with sign 1 may map more than one column to the same one, if that has at most ``SCORE_MAX`` scores then.
+    ``count`` returns ``DONE`` or ``FULL``.
     """
 
     __slots__ = ()
@@ -102,18 +102,18 @@ class Bins(SumTable[_Place]):
         return np.asarray(_mentions(self._cell.value)[:width] > 0)
 
     def sides(self, columns: IntArray) -> IntArray:
-        """In how many examples columns had no score: as negatives, as positives, masked. Shape (columns, 3)."""
+        """The numbers of examples in which columns had no score: negative, positive, masked. Shape (columns, 3)."""
         self._check(columns)
         return np.asarray(self._cell.value.columns[columns])
 
     def read(
         self, columns: IntArray, low: int = 0, limit: int = 2**63 - 1
     ) -> tuple[IntArray, IntArray, IntArray, IntArray, WordArray]:
-        """The bins of columns that hold a score, in order, column by column; of the first column those from ``low`` on.
+        """The bins that hold a score, in order, column by column; those of the first column start at ``low``.
 
-        Returns offsets (one more than columns), bins, and by class how many scores, shape (bins, 2), their residual if
-        it is the same for all, -1 if it is not, -2 if there are none, and the sums of the residuals and of their
-        squares, low word first: shape (bins, 2, 4). At most the first ``limit`` bins.
+        Returns offsets (one more than columns); bins; and for each bin and class the number of scores; their residual
+        (-1 if residuals differ, -2 without scores), each of shape (bins, 2); and the sums of residuals and of squares,
+        low word first, shape (bins, 2, 4). Reads at most ``limit`` bins.
         """
         self._check(columns)
         stored: dict[int, dict[int, list[_Part]]] = defaultdict(dict)
@@ -126,11 +126,11 @@ class Bins(SumTable[_Place]):
         return offsets, np.array([bin_ for _, bin_, _ in rows], np.int64), counts.astype(np.int64), common, words
 
     def pairs(self, columns: IntArray) -> tuple[IntArray, WordArray]:
-        """How many negatives and positives columns have, shape (columns, 2), and their pairs in order.
+        """The number of negatives and positives of columns, shape (columns, 2), and their pairs in order.
 
-        That is twice the number of (positive, negative) pairs in which the positive has the greater score, a tie being
-        half a pair, in bins that are decided; and the number of pairs in bins that are not, as scores of one class
-        differ: 64-bit words, low word first, shape (columns, 2, 2).
+        The latter are twice the number of (positive, negative) pairs in which the positive has the greater score (a tie
+        is half a pair), without the bins that hold different scores of one class; and the number of pairs within these
+        bins. Both are two 64-bit words, low word first: shape (columns, 2, 2).
         """
         offsets, bins, counts, common, _ = self.read(columns)
         totals = _pairs(offsets, bins, counts.astype(object), common)
@@ -138,12 +138,12 @@ class Bins(SumTable[_Place]):
         return totals[:, :2].astype(np.int64), words.astype(np.uint64)
 
     def restore(self, examples: int, sides: IntArray) -> None:
-        """Fill what is still empty, from `sides`; what there are of bins is still to come."""
+        """Fill an empty table from `examples` and `sides`; `restore_bins` then adds the scores."""
         self.reserve(len(sides))
         self._cell.store(self._cell.value.plus(Counted(examples, sides, {}), 1))
 
     def restore_bins(self, first: int, offsets: IntArray, bins: IntArray, counts: IntArray, words: WordArray) -> None:
-        """Fill bins that are still empty, of the columns from the first on, from `read`."""
+        """Fill empty bins of the columns from ``first`` on with results of `read`."""
         owners = np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)).tolist()
         sums: dict[_Place, _Part] = {
             (column, bin_, part): (n, low | high << 64, square | square_high << 64)
@@ -155,7 +155,7 @@ class Bins(SumTable[_Place]):
 
 
 def _pairs(offsets: IntArray, bins: IntArray, weights: Integers, common: IntArray) -> Integers:
-    """For each column negatives and positives, twice their pairs in order, and those in bins that are not decided."""
+    """For each column negatives, positives, twice their pairs in order, and pairs in bins with different scores."""
     upto = np.concatenate([np.zeros((1, 2), object), np.cumsum(weights, axis=0)])
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     below = upto[:-1, 0] - upto[offsets[owners], 0]
@@ -184,10 +184,10 @@ _Sums = dict[_Key, tuple[int, ...]]
 
 
 class Weights(SumTable[_Key]):
-    """By column and place, how many scores there are, and the sums of their weights w, of w * residual and w * squares.
+    """By column and place the number of scores, and the sums of weights w, of w * residual and of w * residual**2.
 
-    Sums are integers in units of ``2**-scale``; those of weights fit into so many ``words`` of 64 bits. What is merged
-    is of the same shape.
+    Sums are integers in units of ``2**-scale``; sums of weights fit into ``words`` words of 64 bits. Tables that are
+    merged have the same scale and words.
     """
 
     __slots__ = ("scale", "words")
@@ -210,11 +210,11 @@ class Weights(SumTable[_Key]):
 
     @property
     def whole(self) -> int:
-        """What all examples weigh together."""
+        """The sum of the weights of all examples."""
         return int(self._cell.value.sums.get((ALL, WHOLE), _EMPTY)[1])
 
     def count(self, scored: Scored, weights: Sequence[int], width: int) -> None:
-        """Add examples whose columns are below ``width``; only to tables that are thrown away if this raises."""
+        """Add examples whose columns are below ``width``; callers drop the table if this raises."""
         added, scores, owners = list[tuple[int, int, tuple[int, ...]]](), list[float](), list[tuple[int, int, bool]]()
         for weight, cells in zip(weights, examples_of(scored, width), strict=True):
             added.append((ALL, WHOLE, (1, weight, 0, 0)))
@@ -238,18 +238,18 @@ class Weights(SumTable[_Key]):
         self._cell.store(self._cell.value.plus(Counted(0, np.zeros(0, np.int64), sums), 1))
 
     def fill(self, columns: IntArray, places: IntArray, counts: IntArray, sums: Integers) -> None:
-        """Add sums to places; those that are not there, of the second and third kind, are 0."""
+        """Add counts and sums to places. Rows may have fewer than three sums; the missing ones are 0."""
         rows = ((count, *row, 0, 0)[:4] for count, row in zip(counts.tolist(), sums, strict=True))
         self._add(zip(columns.tolist(), places.tolist(), rows, strict=True))
 
     def read(self, columns: IntArray, places: IntArray, parts: int) -> Integers:
-        """The first sums of places, as Python integers, shape (places, parts)."""
+        """The first ``parts`` sums of places, as Python integers, shape (places, parts)."""
         sums = self._cell.value.sums
         rows = [sums.get(key, _EMPTY)[1 : 1 + parts] for key in zip(columns.tolist(), places.tolist(), strict=True)]
         return np.array(rows, object).reshape(-1, parts)
 
     def pairs(self, columns: IntArray, offsets: IntArray, bins: IntArray, common: IntArray) -> list[list[int]]:
-        """Negatives and positives, and their pairs as in `Bins.pairs`, from what that reads of these columns."""
+        """The weights of negatives and positives, and of pairs as in `Bins.pairs`, from results of `Bins.read`."""
         owners, places = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, np.arange(2)).ravel()
         pairs: list[list[int]] = _pairs(offsets, bins, self.read(owners, places, 1).reshape(-1, 2), common).tolist()
         return pairs
@@ -259,18 +259,18 @@ class Weights(SumTable[_Key]):
         return reduce(or_, (value for _, *sums in self._cell.value.sums.values() for value in sums), 0)
 
     def prepare_merge(self, other: Self, columns: IntArray | None, sign: int, _known: bool = False) -> Part | int:
-        """As in `SumTable`; what was surely added if ``_known`` need not be looked at before it is taken off."""
+        """As in `SumTable`; the compiled twin does not check whether ``other`` was added if ``_known`` says so."""
         return super().prepare_merge(other, columns, sign)
 
     def copy(self, _: object = None) -> Self:
         return self.shaped(self.scale, self.words, 1)
 
     def compacted(self) -> Self:
-        """The same sums with little room to spare, in this table or another one."""
+        """The same sums without much unused memory: in this table, or in a new one."""
         return self
 
     def shaped(self, scale: int, words: int, factor: int) -> Self:
-        """A table of another shape with these sums times a factor."""
+        """A table of another scale and number of words, with these sums times a factor."""
         result, old = type(self)(scale, words), self._cell.value
         sums = {key: (count, *(factor * value for value in row)) for key, (count, *row) in old.sums.items()}
         result._cell.store(old._replace(sums=sums))

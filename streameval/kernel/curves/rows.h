@@ -1,4 +1,4 @@
-/* Scores of rows and of lists, counted by label; one example counted or taken back; labels merged. */
+/* Counts scores of rows and lists in labels (se_label), takes one example back, and merges labels. compiled.pyx calls it. */
 
 #ifndef STREAMEVAL_ROWS_H
 #define STREAMEVAL_ROWS_H
@@ -11,7 +11,7 @@
 #define SE_DEEP_TILE 128
 #define SE_WIDE_TILE 16
 
-/* Of how many cells of a row nothing is appended; they are counted by side. */
+/* Count a cell without a score or with a masked truth by side; 0 if it has a score, which is to be appended. */
 static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t side[3]) {
     if (in->mask && in->mask[at]) side[2]++;
     else if (in->ranked && !in->ranked[at]) side[in->true_[at] & 1]++;
@@ -19,7 +19,7 @@ static inline int se_unscored(const se_score_rows *in, ptrdiff_t at, int64_t sid
     return 1;
 }
 
-/* Append the scores of a few columns: floats if `single`, which wait as floats if `narrow`. Both are constants. */
+/* Append the scores of a few columns: floats if `single`, stored as floats if `narrow`. Callers pass constants for both. */
 SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrdiff_t column, ptrdiff_t wide,
                                 int64_t (*side)[3], const int single, const int narrow) {
     const int some = in->mask || in->ranked;
@@ -28,7 +28,7 @@ SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrd
         se_scores end[SE_WIDE_TILE][2];
         for (ptrdiff_t j = 0; j < wide; j++) {
             for (int i = 0; i < 2; i++) {
-                /* Most are negative: room for all of a batch at once. */
+                /* Most scores are negatives: room for those of a whole batch. */
                 const ptrdiff_t ahead = !i && in->rows - row < 4096 ? in->rows - row : deep;
                 se_table *t = &labels[j]->table[i];
                 if ((t->waiting + (size_t)deep) * se_size(t) > t->space && !se_extend(t, (size_t)ahead)) return 0;
@@ -57,15 +57,15 @@ SE_INLINE int se_append_columns(se_label **labels, const se_score_rows *in, ptrd
     return 1;
 }
 
-/* Append the scores of all rows; or, unless it `appends`, make room for them besides what is owed, so that to append them
-   needs no memory. 0 if memory ran out; some are appended then. */
+/* Append the scores of all rows if `appends`; else make room for them, beyond the room that is owed, so that appending them
+   later allocates nothing. 0 if memory ran out; some scores are appended then. */
 SE_APART int se_append_rows(se_label *labels, const se_score_rows *in, int appends) {
     se_counter counter = {0};
     for (ptrdiff_t column = 0, wide; column < in->width && in->rows; column += wide) {
         se_label *owner[SE_WIDE_TILE];
         int64_t side[SE_WIDE_TILE][3] = {{0}};
         int narrow = 0, enough = 1;
-        for (wide = 0; wide < SE_WIDE_TILE && wide < in->width - column; wide++) { /* columns that are alike */
+        for (wide = 0; wide < SE_WIDE_TILE && wide < in->width - column; wide++) { /* columns of the same type */
             se_table *t = (owner[wide] = labels + in->columns[column + wide])->table;
             for (int i = 0; i < 2; i++) {
                 se_relieve(t + i, &counter);
@@ -93,7 +93,7 @@ SE_APART int se_append_rows(se_label *labels, const se_score_rows *in, int appen
     return 1;
 }
 
-/* Owe the room that was made for rows (by 1), or no longer (by -1). */
+/* Mark the room that was made for rows as owed (by 1), or no longer (by -1). */
 static void se_owe_rows(se_label *labels, const se_score_rows *in, int by) {
     for (ptrdiff_t at = 0; at < 2 * in->width; at++) labels[in->columns[at / 2]].table[at % 2].owed += (size_t)(by * in->rows);
 }
@@ -129,22 +129,22 @@ static int se_append_examples(se_label *labels, se_examples *in) {
 
 /* -- labels -------------------------------------------------------------------------------------------------------------- */
 
-/* In how many examples a label is mentioned, where that is not derived. */
+/* The number of examples that mention a label; negatives of declared labels without a score are not stored. */
 static inline int64_t se_mentioned(const se_label *l) { return l->binned + l->side[0] + l->side[1] + l->side[2]; }
 
-/* The part of the bin of a score that does not wait, at which position, and the residual; NULL if there is none. */
+/* The part of the bin of a score, with the position of the bin and the residual; NULL if the bin does not exist. */
 static inline se_moments *se_part_with(const se_table *t, uint64_t score, uint32_t *at, uint64_t *x) {
     const uint64_t bin = se_bin(score, x);
     *at = se_lower(t, (uint32_t)bin);
     return se_part_at(t, *at, bin);
 }
 
-/* Whether one example can be taken out of labels, so many, so that examples are `left`, as it surely can or not; its scores are
-   in bins then. -1 if memory ran out. */
+/* Whether one example can be taken back from `known` labels, after which `left` examples remain; `surely` says that it was
+   counted, and skips checks. Puts all scores of its labels into bins. -1 if memory ran out. */
 static int se_may_leave(
     se_label *labels, ptrdiff_t known, const se_mention *mentions, ptrdiff_t count, int64_t left, int surely) {
     se_counter counter = {0};
-    ptrdiff_t rest = 0; /* labels that all examples mention, without those of this one */
+    ptrdiff_t rest = 0; /* labels that more examples mention than are left, minus those of this example */
     int fits = left >= 0;
     for (const se_mention *m = mentions; m < mentions + count && fits > 0; m++) {
         se_label *l = labels + m->column;
@@ -160,7 +160,7 @@ static int se_may_leave(
             fits = -1;
             break;
         }
-        se_compact(l->table + m->kind); /* of what has left before */
+        se_compact(l->table + m->kind); /* bins that earlier calls emptied */
         const se_moments *part = se_part_with(l->table + m->kind, m->score, &at, &x);
         fits = part && !se_blank(part);
         if (!fits || surely) continue;
@@ -175,7 +175,7 @@ static int se_may_leave(
     return !rest;
 }
 
-/* Take the mentions of one example out, which may leave. */
+/* Take back the mentions of one example, which se_may_leave has checked. */
 static void se_leave_mentions(se_label *labels, const se_mention *mentions, ptrdiff_t count) {
     for (const se_mention *m = mentions; m < mentions + count; m++) {
         se_label *l = labels + m->column;
@@ -193,16 +193,16 @@ static void se_leave_mentions(se_label *labels, const se_mention *mentions, ptrd
     }
 }
 
-/* All that other labels hold, on its way into labels, or out of them. They may be the same. */
+/* A merge: adds all counts of `added` to `labels` or takes them back. Both may be the same. */
 typedef struct {
     se_label *labels, *added;
-    const int64_t *place; /* of the others among the labels; NULL if they stand alike */
-    ptrdiff_t width, known; /* how many others there are, and labels */
+    const int64_t *place; /* for each added label its position in `labels`; NULL: the same */
+    ptrdiff_t width, known; /* numbers of added labels, and of labels */
     int64_t left; /* examples, after the merge */
     int sign;
 } se_merge;
 
-/* Put all scores of places into bins. Returns how many bins, or -1 if memory ran out. */
+/* Put all waiting scores of the labels at `place` into bins. Returns the number of bins, or -1 if memory ran out. */
 static ptrdiff_t se_settle_all(const se_merge *m) {
     se_counter counter = {0};
     ptrdiff_t bins = 0;
@@ -220,7 +220,7 @@ SE_INLINE se_label *se_target(const se_merge *m, ptrdiff_t column) {
     return m->labels + (m->place ? m->place[column] : column);
 }
 
-/* The next added table that holds scores, and the one where they go. 0 behind the last. Start at -1. */
+/* The next added table that holds scores, and the table to add them to. 0 after the last. `*at` is -1 at the start. */
 SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table **from) {
     while (++*at < 2 * m->width) {
         *from = m->added[*at / 2].table + *at % 2;
@@ -231,8 +231,8 @@ SE_INLINE int se_next(const se_merge *m, ptrdiff_t *at, se_table **to, se_table 
     return 0;
 }
 
-/* Whether no bin counts too many scores then (sign 1), where several columns are one only if all scores are few enough; or
-   whether the tables may hold what the others do (sign -1), all of it in bins then. -1 if memory ran out. */
+/* Sign 1: whether no bin will count too many scores (columns may only be joined if all scores are at most SE_MOST). Sign -1:
+   whether the tables include the added ones; all scores are put into bins. -1 if memory ran out. */
 static int se_merge_fits(const se_merge *m) {
     se_counter counter = {0};
     se_table *to, *from;
@@ -245,7 +245,7 @@ static int se_merge_fits(const se_merge *m) {
     return fits;
 }
 
-/* Whether the labels may hold what the others do. -1 if memory ran out. */
+/* Whether the labels may include the counts of the added ones. -1 if memory ran out. */
 static int se_merge_included(const se_merge *m) {
     int fits = 1;
     int64_t *leaving = (int64_t *)calloc((size_t)m->known, sizeof(int64_t));
@@ -261,7 +261,7 @@ static int se_merge_included(const se_merge *m) {
     return fits;
 }
 
-/* Make room for all that comes. 0 if memory ran out. */
+/* Make room for all added scores. 0 if memory ran out. */
 static int se_merge_room(const se_merge *m) {
     se_counter counter = {0};
     se_table *to, *from;
@@ -272,19 +272,19 @@ static int se_merge_room(const se_merge *m) {
         enough = to == from ? se_settle(to, &counter) : se_admit(to, from);
     }
     for (ptrdiff_t owed = -1, last = at - !enough; se_next(m, &owed, &to, &from) && owed <= last;)
-        if (to != from) to->owed -= from->waiting; /* there is room, also where several columns are one */
+        if (to != from) to->owed -= from->waiting; /* the room stays, also where columns are joined */
     se_drop_counter(&counter);
     return enough;
 }
 
-/* Make sure that all that comes can be added (sign 1), or taken away (sign -1): 1, or 0 if it cannot; -1 if memory ran out. */
+/* Prepare to add all counts (sign 1) or to take them back (sign -1): 1; 0 if that is impossible; -1 if memory ran out. */
 static ptrdiff_t se_merge_prepare(const se_merge *m) {
     if (m->sign < 0) return se_merge_included(m);
     const int fits = m->left > SE_MOST ? se_merge_fits(m) : 1;
     return fits <= 0 || se_merge_room(m) ? fits : -1;
 }
 
-/* Do it. 0 if room was used up meanwhile, and memory ran out. */
+/* Commit a prepared merge. 0 if the room was used up since, and memory ran out. */
 static int se_merge_labels(const se_merge *m) {
     se_table *to, *from;
     for (ptrdiff_t at = -1; se_next(m, &at, &to, &from);)

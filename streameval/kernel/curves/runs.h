@@ -1,4 +1,4 @@
-/* The scores of one class of one label: a sorted run of bins, and scores that wait to be put into bins. */
+/* se_label and its two se_table: the scores of a class as a sorted run of bins, and scores that wait to be put into bins. */
 
 #ifndef STREAMEVAL_RUNS_H
 #define STREAMEVAL_RUNS_H
@@ -11,17 +11,17 @@ typedef union {
     uint64_t *doubles;
 } se_scores;
 
-/* The scores of one class of one label. They are first appended as they come, since that is all but free, and put into
-   bins once there are many of them or somebody looks. */
+/* The scores of one class of one label. Scores are first appended in the order of arrival, since that is fast, and put into
+   bins once there are many of them or a caller reads bins. */
 typedef struct {
-    uint64_t *index;            /* bin << 40 | place << 16 | note, in order */
-    se_moments *parts;          /* by place, in `memory` */
+    uint64_t *index;            /* entries bin << 40 | place << 16 | note, in order */
+    se_moments *parts;          /* by place; within `memory` */
     void *memory;
-    uint32_t used, room, empty; /* bins; room for them; how many of them count nothing */
+    uint32_t used, room, empty; /* numbers of bins, of bins that fit, of bins without scores */
     uint8_t many;               /* whether some bin may hold SE_MANY scores or more */
-    uint8_t single;             /* whether floats wait; else doubles, as bits */
-    se_scores fresh;            /* those that wait, in `space` bytes */
-    size_t waiting, space, owed; /* owed: room for what is prepared and not yet committed */
+    uint8_t single;             /* whether scores wait as floats; else as bits of doubles */
+    se_scores fresh;            /* the waiting scores, in `space` bytes */
+    size_t waiting, space, owed; /* owed: number of scores of prepared changes, for which room is reserved */
 } se_table;
 
 typedef struct {
@@ -30,15 +30,15 @@ typedef struct {
     int64_t side[3];   /* mentions without a score: negative (declared labels: 0), positive; masked */
 } se_label;
 
-#define SE_PENDING 65536 /* fewer bytes of scores than these are never worth sorting */
+#define SE_PENDING 65536 /* bytes of waiting scores below which they are not put into bins yet */
 
-/* A note has what areas need of a bin, so that they seldom read parts, which take four times the memory: the number of
-   scores, at most SE_MANY; of a single score the five highest bits of its residual; of several whether they differ. */
+/* A note is a summary of a part for areas.h, so that it seldom reads parts, which take four times the memory: the number of
+   scores, at most SE_MANY; for one score the five highest bits of its residual; for more, whether residuals differ. */
 #define SE_MANY 1023
 #define SE_MIXED 1024
 #define SE_NOTE 16
-#define SE_PREFIX 11 /* bits below the residual's */
-#define SE_LANES 8   /* entries that are read at once; an index with room for SE_SPARE bins has so many more at its end */
+#define SE_PREFIX 11 /* where the five bits of the residual begin */
+#define SE_LANES 8   /* entries read at once; an index with room for SE_SPARE bins has this many more entries at its end */
 #define SE_SPARE 64
 
 static inline uint64_t se_bin_at(const se_table *t, uint32_t position) { return t->index[position] >> 40; }
@@ -53,7 +53,7 @@ static inline se_moments *se_moments_at(const se_table *t, uint32_t position) { 
 static inline void se_note(se_table *t, uint32_t position) {
     const se_moments *part = se_moments_at(t, position);
     const uint64_t count = part->head >> 20, before = t->index[position];
-    uint64_t mixed = count * part->square != part->sum * part->sum; /* modulo 2**64, which is nearly always enough */
+    uint64_t mixed = count * part->square != part->sum * part->sum; /* modulo 2**64, which mostly decides */
     if (SE_RARELY(!mixed && count > 1)) mixed = se_common(part) == -1;
     t->index[position] = before >> SE_NOTE << SE_NOTE | (count < SE_MANY ? count : SE_MANY) | mixed * SE_MIXED |
                          (count == 1 ? part->sum >> (SE_DROPPED - 5) << SE_PREFIX : 0);
@@ -63,12 +63,12 @@ static inline void se_note(se_table *t, uint32_t position) {
 
 static inline size_t se_size(const se_table *t) { return t->single ? sizeof(float) : sizeof(uint64_t); }
 
-/* The bits, as of a double, of a score that waits. */
+/* The bits of a waiting score as a double. */
 static inline uint64_t se_waiting_at(const se_table *t, size_t i) {
     return t->single ? se_bits_of_float(t->fresh.floats + i) : t->fresh.doubles[i];
 }
 
-/* Room for more scores to wait. 0 if memory ran out. */
+/* Make room for `more` waiting scores. 0 if memory ran out. */
 static int se_extend(se_table *t, size_t more) {
     const size_t least = (t->waiting + more) * se_size(t);
     if (least <= t->space) return 1;
@@ -80,17 +80,17 @@ static int se_extend(se_table *t, size_t more) {
     return 1;
 }
 
-/* Let floats wait, or doubles, among which floats are widened. 0 if memory ran out. */
+/* Let the table append floats (`single`) or doubles; waiting floats are widened for doubles. 0 if memory ran out. */
 static int se_accept(se_table *t, int single) {
     if (!t->waiting && !t->owed) t->single = single;
     if (single || !t->single) return 1;
-    if (!se_extend(t, t->waiting + 2 * t->owed)) return 0; /* each takes the place of two */
+    if (!se_extend(t, t->waiting + 2 * t->owed)) return 0; /* a double takes two floats' space */
     for (size_t i = t->waiting; i-- > 0;) t->fresh.doubles[i] = se_bits_of_float(t->fresh.floats + i);
     t->single = 0;
     return 1;
 }
 
-/* Room for more bins. 0 if memory ran out, and then nothing has changed. */
+/* Make room for `more` bins. 0 if memory ran out, and then nothing has changed. */
 static int se_enlarge(se_table *t, uint32_t more) {
     if (more <= t->room - t->used) return 1;
     uint32_t room = t->room + t->room / 2 > t->used + more ? t->room + t->room / 2 : t->used + more;
@@ -101,7 +101,7 @@ static int se_enlarge(se_table *t, uint32_t more) {
         free(memory);
         return 0;
     }
-    /* No part lies across two lines of the cache. */
+    /* Aligned, so that no part crosses a cache line. */
     se_moments *parts = (se_moments *)((char *)memory + (32 - (uintptr_t)memory % 32));
     if (t->used) memcpy(parts, t->parts, t->used * sizeof(se_moments));
     free(t->memory);
@@ -112,7 +112,7 @@ static int se_enlarge(se_table *t, uint32_t more) {
     return 1;
 }
 
-/* The first position in the index that is not below a bin. */
+/* The first position in the index whose bin is not below this one. */
 static inline uint32_t se_lower(const se_table *t, uint32_t bin) {
     const uint64_t key = (uint64_t)bin << 40;
     uint32_t low = 0, count = t->used;
@@ -125,12 +125,12 @@ static inline uint32_t se_lower(const se_table *t, uint32_t bin) {
     return low;
 }
 
-/* The part of a bin, which is at position `at` or, from there on, would be; NULL if there is none. */
+/* The part of a bin, if the bin is at position `at`, else NULL. */
 static inline se_moments *se_part_at(const se_table *t, uint32_t at, uint64_t bin) {
     return at < t->used && se_bin_at(t, at) == bin ? se_moments_at(t, at) : NULL;
 }
 
-/* The position of a bin, which is made if need be (there must be room): an empty part counts nothing. */
+/* The position of a bin, which is added with an empty part if it is absent; there must be room for it. */
 static inline uint32_t se_position_of(se_table *t, uint32_t bin) {
     const uint32_t at = se_lower(t, bin);
     if (se_part_at(t, at, bin)) return at;
@@ -149,7 +149,7 @@ static void se_discard(se_table *t) {
 
 /* -- merging -------------------------------------------------------------------------------------------------------- */
 
-/* Make empty parts for the bins of another table. 0 if memory ran out. */
+/* Add the missing bins of another table, with empty parts. 0 if memory ran out. */
 static int se_admit_bins(se_table *t, const se_table *other) {
     uint32_t missing = 0, at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
@@ -159,7 +159,7 @@ static int se_admit_bins(se_table *t, const se_table *other) {
     }
     if (!missing) return 1;
     if (!se_enlarge(t, missing)) return 0;
-    /* From behind, so that the index is merged in place. */
+    /* From the end, so that the index is merged in place. */
     uint32_t to = t->used + missing, left = t->used, from = other->used;
     for (uint32_t place = to; place > t->used; place--) memset(t->parts + place - 1, 0, sizeof(se_moments));
     uint32_t place = to;
@@ -178,7 +178,7 @@ static int se_admit_bins(se_table *t, const se_table *other) {
     return 1;
 }
 
-/* Make room for all that another table holds, which is owed until it comes or does not. 0 if memory ran out. */
+/* Make room for all scores of another table; the room is owed until they are added or dropped. 0 if memory ran out. */
 static int se_admit(se_table *t, const se_table *other) {
     if (other->waiting && !se_accept(t, other->single)) return 0;
     if (!se_extend(t, t->owed + other->waiting) || !se_admit_bins(t, other)) return 0;
@@ -186,15 +186,15 @@ static int se_admit(se_table *t, const se_table *other) {
     return 1;
 }
 
-/* The part of a bin, from place `at` on, which moves there; NULL if there is none. */
+/* Move `*at` on to the first bin that is not below this one; the part of the bin, or NULL if it is absent. */
 static inline se_moments *se_reach(const se_table *t, uint32_t *at, uint64_t bin) {
     while (*at < t->used && se_bin_at(t, *at) < bin) ++*at;
     return se_part_at(t, *at, bin);
 }
 
-/* Add all that another table holds, which was admitted (sign 1), or take it from a table that includes it (sign -1), with
-   all scores in bins. The two may be the same. Who reads in between may drop the empty parts; then they are made again: 0
-   if memory runs out there. */
+/* Add all scores of another table, which se_admit has prepared (sign 1); or take them back from a table that includes them
+   (sign -1), with all scores of both in bins. Both may be the same table. A read since then may have dropped empty bins,
+   which are then added again: 0 if memory runs out there. */
 static int se_unite(se_table *t, const se_table *other, int sign) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {
@@ -220,8 +220,8 @@ static int se_unite(se_table *t, const se_table *other, int sign) {
     return 1;
 }
 
-/* Whether no bin counts too many scores once those of another table are added (sign 1); or whether all of these can be
-   taken away (sign -1), and what is left could be sums of scores. All scores of both are in bins. */
+/* Sign 1: whether no bin will count too many scores once those of another table are added. Sign -1: whether these can be
+   taken back, and scores can have the sums that are left. All scores of both must be in bins. */
 static int se_fits(const se_table *t, const se_table *other, int sign) {
     uint32_t at = 0;
     for (uint32_t from = 0; from < other->used; from++) {

@@ -1,4 +1,4 @@
-/* Scores that wait, put into bins; and what is read of bins. */
+/* se_settle: puts waiting scores of an se_table into bins (se_counter counts floats, doubles are sorted); reads bins. */
 
 #ifndef STREAMEVAL_SETTLE_H
 #define STREAMEVAL_SETTLE_H
@@ -8,19 +8,19 @@
 /* -- floats, counted by bin ---------------------------------------------------------------------------------------------- */
 
 #define SE_BLOCK 16          /* bins */
-#define SE_SPAN 524288       /* bins: more than floats between 0 and 1 fall into */
-#define SE_AT_ONCE (1 << 23) /* scores: below 2**24, so that the fields below suffice */
+#define SE_SPAN 524288       /* bins; floats between 0 and 1 fall into fewer */
+#define SE_AT_ONCE (1 << 23) /* scores; below 2**24, so that the fields of se_counter do not overflow */
 #define SE_UNIT 29           /* residuals of floats are multiples of 2**29 */
 #define SE_CHUNK 64
-#define SE_FEWER 256 /* fewer scores are sorted, as to look through the blocks takes longer */
+#define SE_FEWER 256 /* fewer scores than this are sorted, because a scan of all blocks takes longer */
 
-/* For each bin from `base` on: how many << 40 | the sum of residuals, and the sum of their squares, in units. All of it
-   is zero between uses. */
+/* For each bin from `base` on: number of scores << 40 | sum of residuals; and the sum of their squares; in units of
+   2**SE_UNIT. All are zero between uses. */
 typedef struct {
     uint64_t (*sums)[2];
     uint8_t *occupied; /* whether any bin of a block holds a score */
     uint32_t blocks, base;
-    se_table list; /* what was counted, on its way */
+    se_table list; /* sorted scores in bins, before they join a table */
 } se_counter;
 
 static void se_drop_counter(se_counter *c) {
@@ -45,7 +45,7 @@ static int se_widen_counter(se_counter *c, uint32_t blocks) {
 
 #define SE_MASK(holds) (0 - (uint32_t)(holds))
 
-/* The bins of normal floats and zeros, and their residuals in units. Without branches, so that compilers use vectors. */
+/* The bins and residuals (in units) of floats that are normal or 0. It has no branches, so that compilers use vectors. */
 SE_INLINE void se_split_floats(const float *scores, uint32_t *bin, uint32_t *rest) {
     uint32_t bits[SE_CHUNK], upside[SE_CHUNK];
     float complement[SE_CHUNK];
@@ -108,8 +108,8 @@ SE_INLINE void se_sum_floats(se_counter *c, const float *scores, size_t n) {
     }
 }
 
-/* Count floats by bin. Returns into how many bins they fall, or 0 if they are too many, too far apart or too small for this,
-   or if memory ran out. */
+/* Count floats by bin. Returns the number of bins that hold one; or 0 if there are too many floats, if they span too many
+   bins, if some are subnormal, or if memory ran out. */
 SE_INLINE uint32_t se_count_floats(se_counter *c, const float *scores, size_t n) {
     float ends[2];
     uint64_t unused;
@@ -130,7 +130,7 @@ SE_AVX2 static uint32_t se_count_floats_avx2(se_counter *c, const float *scores,
     return se_count_floats(c, scores, n);
 }
 
-/* Put a bin behind the last one of a table. */
+/* Append a bin to a table; it must be above the table's last bin. */
 static inline void se_push(se_table *to, uint64_t bin, const se_moments *part) {
     to->index[to->used] = bin << 40 | (uint64_t)to->used << SE_NOTE;
     to->parts[to->used] = *part;
@@ -138,7 +138,7 @@ static inline void se_push(se_table *to, uint64_t bin, const se_moments *part) {
     se_note(to, to->used++);
 }
 
-/* The same of a bin of another table, with its note. */
+/* Append a copy of another table's bin, with its note. */
 static inline void se_push_from(se_table *to, const se_table *from, uint32_t at) {
     const uint64_t entry = from->index[at];
     to->index[to->used] = (entry & ~((uint64_t)0xFFFFFF << SE_NOTE)) | (uint64_t)to->used << SE_NOTE;
@@ -147,7 +147,7 @@ static inline void se_push_from(se_table *to, const se_table *from, uint32_t at)
     to->many |= from->many;
 }
 
-/* Give a table other bins. */
+/* Replace the bins of a table by those of `by`. */
 static void se_replace(se_table *t, const se_table *by) {
     free(t->index);
     free(t->memory);
@@ -160,8 +160,8 @@ static void se_replace(se_table *t, const se_table *by) {
     t->many = by->many;
 }
 
-/* Put floats that wait into bins, and copy the bins of before in the same pass, as they are mostly the fewer. 0 if they
-   cannot be counted so, or memory ran out; nothing has changed then. */
+/* Put waiting floats into bins, in one pass with the old bins, which mostly are fewer, into a new table. 0 if the floats
+   cannot be counted by bin or memory ran out; nothing has changed then. */
 static int se_settle_floats(se_table *t, se_counter *c) {
     const uint32_t counted = (se_has_avx2() ? se_count_floats_avx2 : se_count_floats)(c, t->fresh.floats, t->waiting);
     se_table all = {0};
@@ -190,7 +190,7 @@ static int se_settle_floats(se_table *t, se_counter *c) {
 
 /* -- doubles, sorted by bin ---------------------------------------------------------------------------------------------- */
 
-/* Sort keys by bin, with as much room to spare. */
+/* Sort keys by bin (radix sort; insertion sort if they are few); `spare` has room for n keys. */
 static void se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
     if (n < 48) {
         for (size_t i = 1; i < n; i++) {
@@ -227,8 +227,8 @@ static void se_sort(uint64_t *keys, uint64_t *spare, size_t n) {
     if (sorted != keys) memcpy(keys, sorted, n * sizeof(uint64_t));
 }
 
-/* Count scores that wait by bin, in a table that is empty. 0 if memory ran out. A key is bin << 41 | residual, where the
-   highest bit of the bin has no room: the scores that have it come last. */
+/* Count the waiting scores of a table by bin, in an empty table. 0 if memory ran out. A key is bin << 41 | residual, which
+   drops the highest bit of the bin, so that scores with and without this bit are sorted separately. */
 static int se_count_sorted(const se_table *t, se_table *to) {
     const size_t n = t->waiting;
     uint64_t *keys = (uint64_t *)malloc(2 * n * sizeof(uint64_t)), x;
@@ -257,7 +257,7 @@ static int se_count_sorted(const se_table *t, se_table *to) {
 
 /* -- scores that wait ---------------------------------------------------------------------------------------------------- */
 
-/* Drop bins that are empty if they are the majority, and memory is not short. */
+/* Drop empty bins if they are the majority, unless memory runs out. */
 static void se_compact(se_table *t) {
     se_table live = {0};
     if (2 * t->empty <= t->used || !se_enlarge(&live, t->used - t->empty)) return;
@@ -266,7 +266,7 @@ static void se_compact(se_table *t) {
     se_replace(t, &live);
 }
 
-/* Put all scores into bins. 0 if memory ran out; no count is lost then. */
+/* Put all waiting scores into bins. 0 if memory ran out; no count is lost then. */
 static int se_settle(se_table *t, se_counter *counter) {
     const size_t n = t->waiting;
     if (!n) return 1;
@@ -288,7 +288,7 @@ static int se_settle(se_table *t, se_counter *counter) {
     return 1;
 }
 
-/* Put scores into bins once they take as much memory as bins do. Where memory is short they wait. */
+/* Put waiting scores into bins once they take as much memory as bins do. If memory runs out, they go on waiting. */
 static inline void se_relieve(se_table *t, se_counter *counter) {
     const size_t bytes = t->waiting * se_size(t);
     if (bytes >= SE_PENDING && bytes >= 64 * (size_t)t->used) se_settle(t, counter);
@@ -296,8 +296,8 @@ static inline void se_relieve(se_table *t, se_counter *counter) {
 
 /* -- reading ---------------------------------------------------------------------------------------------------------------- */
 
-/* The next bin of a label that holds a score, and what it holds of each class (NULL for nothing). 0 behind the last. All
-   scores are in bins; `row` says which bins of each class come next. */
+/* The next bin of a label that holds a score, and the part of each class (NULL if absent). 0 after the last bin. `row` has
+   the next position of each class. All scores must be in bins. */
 SE_INLINE int se_next_bin(const se_label *l, uint32_t row[2], int64_t *bin, const se_moments *parts[2]) {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < 2; i++) {

@@ -1,4 +1,4 @@
-/* Exact sums of weights by column and place, and of weights times residuals and their squares. */
+/* sw_table: exact sums of weights, weights * residuals and weights * residuals**2 by column and place; for weighing.pyx. */
 
 #ifndef STREAMEVAL_WEIGHING_H
 #define STREAMEVAL_WEIGHING_H
@@ -6,25 +6,25 @@
 #include "mentions.h"
 #include "table.h"
 
-/* A key is a column and a place in it: 2 * bin + class, or one of these. `SW_ALL` stands for a column in which each
-   example has its weight, and the whole of a column is what its other places weigh together. */
+/* A key is a column and a place in it: 2 * bin + class, or one of these. SW_WHOLE is the sum over all other places of the
+   column. SW_ALL is an additional column, in which each example counts with its weight. */
 enum { SW_WHOLE = 1 << 25, SW_POSITIVE, SW_MASKED };
 #define SW_ALL ((uint64_t)1 << 62)
 
-#define SW_WORDS 40 /* of a sum: all weights of 2**63 examples in units of the least one take 35 */
+#define SW_WORDS 40 /* the most words of a sum; 2**63 examples of any weights, in units of the least weight, take 35 */
 #define SW_SUMS(words) (3 * (words) + 4)
 
-/* The sums of a key: how many there are; then unsigned integers, low word first: the weights of so many `words`, the
-   same times residuals, and times their squares, one and two words longer. */
+/* The sums of a key: the number of examples; then unsigned integers, low word first: the sum of weights (`words` words), of
+   weights times residuals (one word more) and of weights times residuals**2 (two words more). */
 
-/* Sums stand one behind the other, and by key the number of each plus 1. Those that are not used are a list: each starts
-   with 0, as there is no example, and the number of the next plus 1. */
+/* `sums` holds the sums of all keys; `keys` maps each key to the number of its sums, plus 1. Unused sums are a linked list:
+   each starts with 0, the number of its examples, and then the number of the next unused sums, plus 1. */
 typedef struct {
-    se_sums keys; /* promises hold for sums, too */
+    se_sums keys; /* its promised keys have room in `sums`, too */
     uint64_t *sums;
-    size_t used, room, spare; /* sums, and how many of them are not used */
-    uint64_t first;           /* of these, the number plus 1 */
-    uint64_t width;           /* above all columns so far */
+    size_t used, room, spare; /* numbers of sums, of sums that fit, of unused sums */
+    uint64_t first;           /* the first unused sums: number plus 1, or 0 */
+    uint64_t width;           /* greater than all columns so far */
     int words;
 } sw_table;
 
@@ -45,13 +45,13 @@ SE_INLINE uint64_t *sw_sums(const sw_table *t, uint64_t number) {
     return t->sums + (number - 1) * (size_t)SW_SUMS(t->words);
 }
 
-/* The sums of a key; all 0 if there are none. */
+/* The sums of a key; all are 0 if the key is absent. */
 SE_INLINE const uint64_t *sw_find(const sw_table *t, uint64_t outer, uint64_t inner) {
     const uint64_t number = (uint64_t)se_sums_count(&t->keys, outer, inner);
     return number ? sw_sums(t, number) : sw_none;
 }
 
-/* The next key, where columns stand at these places unless NULL, and its sums; NULL behind the last. Start at 0. */
+/* The next key, its column mapped by `place` unless that is NULL, and its sums; NULL after the last. `*at` starts at 0. */
 SE_INLINE const uint64_t *sw_next(
     const sw_table *t, const int64_t *place, size_t *at, uint64_t *outer, uint64_t *inner) {
     const int64_t *number = se_sums_next(&t->keys, at, outer, inner);
@@ -72,7 +72,7 @@ static int sw_reserve(sw_table *t, size_t more) {
     return 1;
 }
 
-/* The sums of a key for which there is room. */
+/* The sums of a key, which is added if it is absent; there must be room for it. */
 SE_INLINE uint64_t *sw_at(sw_table *t, uint64_t outer, uint64_t inner) {
     uint64_t *number = (uint64_t *)se_sums_at(&t->keys, outer, inner), *sums;
     if (*number) return sw_sums(t, *number);
@@ -89,7 +89,7 @@ SE_INLINE uint64_t *sw_at(sw_table *t, uint64_t outer, uint64_t inner) {
     return sums;
 }
 
-/* Add sums, or take them off. */
+/* Add sums (sign 1) or subtract them (sign -1). */
 SE_INLINE void sw_add(uint64_t *to, const uint64_t *from, int words, int sign) {
     *to++ += (uint64_t)sign * *from++;
     for (int size = words; size < words + 3; size++) {
@@ -102,7 +102,7 @@ SE_INLINE void sw_add(uint64_t *to, const uint64_t *from, int words, int sign) {
     }
 }
 
-/* Whether a part may be taken off sums: none is too large, and if no example is left, nothing else is. */
+/* Whether `part` may be subtracted: no sum becomes negative, and all become 0 if no example is left. */
 static int sw_holds(const uint64_t *sums, const uint64_t *part, int words) {
     if (*sums <= *part) return !memcmp(sums, part, (size_t)SW_SUMS(words) * sizeof *sums);
     sums++, part++;
@@ -125,7 +125,7 @@ SE_INLINE void sw_one(uint64_t *sums, const uint64_t *weight, int words, uint64_
     }
 }
 
-/* Add sums to those of a key for which there is room, or take them off. */
+/* Add sums to those of a key (sign 1), for which there must be room, or subtract them (sign -1). */
 SE_INLINE void sw_enter(sw_table *t, uint64_t outer, uint64_t inner, const uint64_t *sums, int sign) {
     uint64_t *to = sw_at(t, outer, inner);
     sw_add(to, sums, t->words, sign);
@@ -139,7 +139,7 @@ SE_INLINE void sw_enter(sw_table *t, uint64_t outer, uint64_t inner, const uint6
 
 #define SW_BLOCK 32
 
-/* The sums of up to so many keys, which are not in the cache. */
+/* Look up the sums of up to SW_BLOCK keys, prefetching all of them, since they are not in the cache. */
 SE_INLINE void sw_look(
     const sw_table *t, const int64_t *outer, const int64_t *inner, ptrdiff_t count, const uint64_t **sums) {
     for (ptrdiff_t i = 0; i < count; i++) se_sums_prefetch(&t->keys, (uint64_t)outer[i], (uint64_t)inner[i]);
@@ -149,7 +149,7 @@ SE_INLINE void sw_look(
     }
 }
 
-/* The bits that are set in any sum, as many words as the longest have. */
+/* The bits that are set in any sum: words + 2 words, as many as the longest sum has. */
 static void sw_unite(const sw_table *t, uint64_t *bits) {
     const uint64_t *sums = t->sums;
     for (size_t number = 0; number < t->used; number++, sums += SW_SUMS(t->words)) {
@@ -159,7 +159,7 @@ static void sw_unite(const sw_table *t, uint64_t *bits) {
     }
 }
 
-/* Add a product to a sum of so many words, of which there are enough. */
+/* Add the product a * b to a sum of `size` words, which must hold the result. */
 SE_INLINE void sw_add_product(uint64_t *sum, int size, const uint64_t *a, int as, const uint64_t *b, int bs) {
     for (int i = 0; i < as; i++) {
         uint64_t carry = 0;
@@ -172,8 +172,8 @@ SE_INLINE void sw_add_product(uint64_t *sum, int size, const uint64_t *a, int as
     }
 }
 
-/* Add what two classes weigh in a bin, whose common residuals are known, to that of the bins below: the negatives and the
-   positives, twice their pairs in order, and those that are not decided. All are of 2 * words + 2 words. */
+/* Add the weights of both classes in a bin to the totals of the bins below it: negatives, positives, twice the pairs in
+   order, and pairs in bins where the residuals of a class differ (`common` is -1). Each has 2 * words + 2 words. */
 static void sw_add_bin(uint64_t *const out[4], const uint64_t *neg, const uint64_t *pos, const int64_t common[2],
                        uint64_t flipped, int words) {
     const int size = 2 * words + 2, mixed = common[0] == -1 || common[1] == -1;
@@ -194,7 +194,7 @@ static void sw_add_bin(uint64_t *const out[4], const uint64_t *neg, const uint64
 
 /* -- examples ------------------------------------------------------------------------------------------------------------ */
 
-/* Add what an example mentions. 0 if memory ran out; nothing is added then. */
+/* Add the mentions of an example, which are overwritten. 0 if memory ran out; nothing is added then. */
 static int sw_mentions(sw_table *t, const uint64_t *weight, se_mention *mentions, ptrdiff_t count) {
     uint64_t plain[SW_SUMS(SW_WORDS)], sums[SW_SUMS(SW_WORDS)];
     if (!sw_reserve(t, 2 * (size_t)count + 1)) return 0;
@@ -225,7 +225,7 @@ static int sw_count(sw_table *t, const uint64_t *weights, se_examples *in) {
 
 /* -- tables of the same shape -------------------------------------------------------------------------------------------- */
 
-/* Whether the sums of another table, whose columns stand at these places, may be taken off. */
+/* Whether the sums of another table, with columns mapped by `place`, may be subtracted. */
 static int sw_included(const sw_table *t, const sw_table *other, const int64_t *place) {
     const uint64_t *sums;
     uint64_t outer, inner;
@@ -234,14 +234,14 @@ static int sw_included(const sw_table *t, const sw_table *other, const int64_t *
     return 1;
 }
 
-/* Add the sums of another table, for which there is room, or take them off. */
+/* Add the sums of another table (sign 1), for which there must be room, or subtract them (sign -1). */
 static void sw_merge(sw_table *t, const sw_table *other, const int64_t *place, int sign) {
     const uint64_t *sums;
     uint64_t outer, inner;
     for (size_t at = 0; (sums = sw_next(other, place, &at, &outer, &inner));) sw_enter(t, outer, inner, sums, sign);
 }
 
-/* Whether no column weighs more than all examples. */
+/* Whether no column has more examples or a greater weight than all examples together. */
 static int sw_agrees(const sw_table *t) {
     const uint64_t *all = sw_find(t, SW_ALL, SW_WHOLE);
     for (uint64_t column = 0; column < t->width; column++) {
@@ -253,7 +253,7 @@ static int sw_agrees(const sw_table *t) {
     return 1;
 }
 
-/* Whether examples are left where the sums of another table are taken off. Nobody sees the table before it is restored. */
+/* Whether some examples have the sums that are left without those of another table. The GIL hides the table meanwhile. */
 static int sw_may_leave(sw_table *t, const sw_table *other, const int64_t *place) {
     if (!sw_included(t, other, place)) return 0;
     sw_merge(t, other, place, -1);

@@ -1,4 +1,4 @@
-"""The weight sums of `streameval.kernel.curves.numpy`, compiled."""
+"""The compiled twin of `Weights` in `streameval.kernel.curves.numpy`, over weighing.h; compiled.pyx exports it."""
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING
@@ -47,7 +47,7 @@ set_seed()
 
 
 def from_words(words):
-    """The integer of words, low word first."""
+    """The integer that an array of words stands for, low word first."""
     return int.from_bytes(words.tobytes(), "little")
 
 
@@ -74,7 +74,7 @@ cdef class Weights:
     def whole(self):
         cdef const uint64_t* sums = sw_find(&self.table, SW_ALL, SW_WHOLE)
         cdef int at
-        whole = 0  # in no comprehension: those of Cython 3.3.1 release what finds no memory twice
+        whole = 0  # not sum(...): comprehensions of Cython 3.3.1 release an item twice if memory runs out
         for at in range(self.table.words):
             whole += <object>sums[1 + at] << 64 * at
         return whole
@@ -92,7 +92,7 @@ cdef class Weights:
         check_memory(enough)
 
     cdef const uint64_t[:, ::1] as_words(self, values, int words):
-        """Python integers as so many words each."""
+        """Python integers as ``words`` 64-bit words each."""
         data = b"".join(map(int.to_bytes, values, repeat(8 * words), repeat("little")))
         return np.frombuffer(data, "<u8").astype(np.uint64, copy=False).reshape(-1, words)
 
@@ -191,8 +191,8 @@ cdef class Weights:
         return result
 
     def prepare_add(self, list added):
-        """Prepare that examples are added or surely counted ones taken out: what each mentions and the sign, a scale, and
-        its weight, negative if taken out. Parts, or None where that scale is finer, or sums need more words."""
+        """Prepare to add examples, or to take back ones that were counted: of each (mentions, sign), a scale and its weight,
+        negative to take it back. Returns parts, or None if a scale is finer than this table's or sums need more words."""
         cdef uint64_t unit[SW_WORDS]
         cdef int at, words = self.table.words
         cdef Weights one
@@ -222,11 +222,11 @@ cdef class Weights:
 @cython.final
 @cython.no_gc_clear
 cdef class Change:
-    """The sums of another table of the same shape, on their way into a table (by 1), or out of it."""
+    """A prepared merge: adds the sums of a table of the same shape to another (sign 1), or subtracts them (sign -1)."""
 
     cdef Weights weights, other
     cdef object columns
-    cdef const int64_t* place  # of `columns`; NULL if columns are the same
+    cdef const int64_t* place  # into `columns`; NULL if columns are the same in both tables
     cdef int sign
     cdef size_t promised
 
