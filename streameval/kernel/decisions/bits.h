@@ -1,4 +1,4 @@
-/* How vectors are made of rows of bits, one for each column. */
+/* se_bits_of: how to load rows of bits, one bit for each column, into vectors. vectors.h and dense.h use it. */
 
 #ifndef STREAMEVAL_BITS_H
 #define STREAMEVAL_BITS_H
@@ -6,19 +6,19 @@
 #include "cells.h"
 
 #define SE_WORD 8    /* bytes */
-#define SE_LOAD 240  /* vectors that are counted together: as many as a byte can tell */
+#define SE_LOAD 240  /* vectors that are counted together; a multiple of SE_CHUNK that a byte can count */
 #define SE_CHUNK 16  /* vectors that are added up before the higher digits of sums are touched */
 #define SE_WIDEST 64 /* bytes of a vector */
 
-/* Both sides of a batch. Short rows share a vector, in which each has as many words. */
+/* Both sides of a batch. Short rows share a vector, in which all rows have the same number of words. */
 typedef struct {
     se_bit_rows side[2];
-    int together, shifts, bits;              /* rows of a vector; whether some row begins within a byte; of a part of a key */
-    uint8_t place[2][SE_WIDEST];             /* the byte where each byte of a vector begins, from the first row of it on */
-    uint64_t shift[2][SE_WIDEST / SE_WORD];  /* and the bit of it, which is that of the whole word */
+    int together, shifts, bits;              /* rows per vector; whether rows begin within bytes; bits of a key's part */
+    uint8_t place[2][SE_WIDEST];             /* for each byte of a vector, its byte in memory, from the first row on */
+    uint64_t shift[2][SE_WIDEST / SE_WORD];  /* for each word of a vector, its first bit within that byte */
 } se_bits_of;
 
-/* Vectors that stand alike begin at whole bytes: eight rows always do, four if their number of bits is even. */
+/* Every vector must begin at the same bit of a byte: with eight rows it always does, with four if strides are even. */
 static se_bits_of se_bits_in(const se_bit_rows *sides, int vector, int bits) {
     const ptrdiff_t true_ = sides[0].stride, pred = sides[1].stride, longest = true_ > pred ? true_ : pred;
     const ptrdiff_t every = sides[0].first | true_ | sides[1].first | pred;
@@ -35,8 +35,8 @@ static se_bits_of se_bits_in(const se_bit_rows *sides, int vector, int bits) {
     return of;
 }
 
-/* Where the vectors of a chunk are read that begins with a row: in a copy, with zeros behind it, if fewer rows are left, or
-   if the last vector would reach behind the bytes. */
+/* The address of the chunk of vectors that begins with this row; in a copy with zeros at the end if fewer rows are left, or
+   if the last vector would reach beyond the bytes. */
 SE_INLINE const uint8_t *se_chunk(const se_bit_rows *in, ptrdiff_t row, ptrdiff_t left, int together, uint8_t *copy) {
     const ptrdiff_t first = in->first + row * in->stride, most = SE_CHUNK * together;
     const ptrdiff_t bits = first % 8 + (left < most ? left : most) * in->stride;
@@ -48,7 +48,7 @@ SE_INLINE const uint8_t *se_chunk(const se_bit_rows *in, ptrdiff_t row, ptrdiff_
     return copy;
 }
 
-/* How often a bit of a row was set, from what `bit_block` has added up. */
+/* How often a bit of a row was set, from the sums of `bit_block`. */
 SE_INLINE int64_t se_bit_sum(const uint32_t *sums, ptrdiff_t bit, int together, int vector) {
     const ptrdiff_t at = bit & (8 * vector - 1);
     int64_t sum = 0;
@@ -56,7 +56,7 @@ SE_INLINE int64_t se_bit_sum(const uint32_t *sums, ptrdiff_t bit, int together, 
     return sum;
 }
 
-/* A word of bits, of which the first column is the lowest. */
+/* Convert between a word in memory and one whose lowest bit is the first column. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define SE_LITTLE(word) __builtin_bswap64(word)
 #else

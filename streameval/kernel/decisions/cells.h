@@ -1,4 +1,4 @@
-/* Cells of an array of numbers, wherever they stand, as bytes: each is read once. */
+/* se_cells, se_rows, se_bit_rows, se_scores: arrays as loops read them, and loops that convert cells to bytes. */
 
 #ifndef STREAMEVAL_CELLS_H
 #define STREAMEVAL_CELLS_H
@@ -14,12 +14,12 @@ typedef struct {
 #define SE_FLOAT 3
 #define SE_DOUBLE 5
 
-/* Rows of bits, one for each column, as they stand in memory. */
+/* Rows of bits in memory, one bit for each column. */
 typedef struct {
     const uint8_t *at, *end;
-    ptrdiff_t first, stride; /* bits to the first row, and from row to row; those behind the columns must be 0 */
+    ptrdiff_t first, stride; /* bits to the first row, and from row to row; bits after the columns must be 0 */
     int falls;               /* the first column is the highest bit of a byte; rows are whole bytes then */
-    int bytes;               /* each bit still takes a byte: only of short rows, for the widest vectors */
+    int bytes;               /* whether each bit takes a byte (short rows, for the widest vectors only) */
 } se_bit_rows;
 
 /* Rows of truths and predictions. */
@@ -27,23 +27,23 @@ typedef struct {
     const uint8_t *true_, *pred, *masked; /* masked may be NULL */
     ptrdiff_t true_stride, pred_stride, masked_stride;
     ptrdiff_t rows, columns;
-    se_cells *true_cells, *pred_cells; /* unless NULL, they take the place of bytes, block by block */
-    const se_bit_rows *bits; /* unless NULL, both sides take the place of bytes */
-    const uint8_t *true_end, *pred_end, *hidden_end; /* behind the last readable byte; se_dense sets them */
+    se_cells *true_cells, *pred_cells; /* unless NULL, read in place of the bytes, block by block */
+    const se_bit_rows *bits; /* unless NULL, both sides, read in place of the bytes */
+    const uint8_t *true_end, *pred_end, *hidden_end; /* after the last readable byte; se_dense sets them */
 } se_rows;
 
-/* Scores to be compared with bounds of columns; they take the place of `pred`. */
+/* Scores to compare with the bounds of columns; read in place of `pred`. */
 typedef struct {
-    const void *at;       /* of float if `narrow`, else of double */
+    const void *at;       /* floats if `narrow`, else doubles */
     const double *bounds; /* of each column, `by` apart */
     ptrdiff_t stride, by;
     int narrow;
-    int finite;           /* set to 0 if a score is not */
-    const void *tiled;    /* bounds of the type of scores for `tile` rows, which stand close together; se_dense sets it */
+    int finite;           /* set to 0 if a score is not finite */
+    const void *tiled;    /* bounds of `tile` contiguous rows, in the type of the scores; se_dense sets it */
     ptrdiff_t tile;
 } se_scores;
 
-/* 0 and 1 as bytes, where bit BIT tells them apart; whether there is anything else, such as -0.0. */
+/* Convert cells that are 0 or 1, which differ in bit BIT, to bytes; return whether any is another value, such as -0.0. */
 #define SE_NARROW_AS(TARGET, NAME, TYPE, BIT, ONE)                                                                    \
     TARGET SE_INLINE int NAME(const char *from, ptrdiff_t step, ptrdiff_t cells, uint8_t *__restrict to) {            \
         TYPE odd = 0;                                                                                                 \
@@ -59,7 +59,7 @@ typedef struct {
 #define SE_NARROW_ROW(NAME, TYPE)                                                                                     \
     odd |= in->step == sizeof(TYPE) ? NAME(from, sizeof(TYPE), columns, to) : NAME(from, in->step, columns, to)
 
-/* Some rows; the union of all bytes, or 2 if there is anything else than 0 and 1. */
+/* Convert some rows to bytes; return 1, or 2 if any cell is neither 0 nor 1. */
 #define SE_NARROW(TARGET, OF)                                                                                         \
     SE_NARROW_AS(TARGET, OF(narrow_8), uint8_t, 0, 1)                                                                     \
     SE_NARROW_AS(TARGET, OF(narrow_16), uint16_t, 0, 1)                                                                   \
@@ -88,7 +88,7 @@ typedef struct {
 #define SE_PLAIN(name) se_plain_##name
 SE_NARROW(, SE_PLAIN)
 
-/* 1 where a float or double of a row reaches the bound of its column, which are `by` apart; 2 if one is not finite, else 1. */
+/* Write 1 where a score of a row reaches the bound of its column (bounds are `by` apart); 2 if one is not finite, else 1. */
 SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, const double *bounds, ptrdiff_t by, uint8_t *to) {
     int finite = 1;
     for (ptrdiff_t j = 0; j < columns; j++) {
@@ -106,7 +106,7 @@ SE_INLINE int se_reaching(const se_cells *in, ptrdiff_t columns, const double *b
     return finite ? 1 : 2;
 }
 
-/* The slots of a row of bytes, and its key; how many there are. */
+/* Write the slots of a row of bytes and its row key; return the number of slots. */
 SE_INLINE ptrdiff_t se_slots(
     const uint8_t *t, const uint8_t *p, ptrdiff_t columns, ptrdiff_t fixed, int64_t *slot, uint64_t *key) {
     ptrdiff_t slots = 0;

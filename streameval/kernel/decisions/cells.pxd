@@ -1,4 +1,4 @@
-# Arrays of numbers whose cells the kernel reads where they stand.
+# Declares cells.h and points its structures to numpy arrays, without copies; used by decisions and pairs.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
@@ -34,7 +34,7 @@ cdef extern from "decisions/cells.h" nogil:
 
 
 cdef inline bint borrow_cells(object value, int dimensions, se_cells* to) noexcept:
-    """Point to the cells of an array, if it is a plain one of numbers that the kernel reads; it has to be held meanwhile."""
+    """Set ``to`` to the cells of a plain array of numbers; False for other values. The caller must keep the array alive."""
     cdef cnp.ndarray array
     if not cnp.PyArray_CheckExact(value):
         return False
@@ -63,7 +63,7 @@ cdef inline const uint8_t* start_of_bytes(array, ptrdiff_t* stride) except? NULL
 
 
 cdef inline int read_rows(se_rows* rows, true, pred, masked) except -1:
-    """Point to rows of 0 and 1; without predictions, scores take their place."""
+    """Set ``rows`` to arrays of 0 and 1; ``pred`` is None where scores take its place, ``masked`` without a mask."""
     rows.rows, rows.columns = true.shape
     rows.true_cells, rows.pred_cells, rows.bits = NULL, NULL, NULL
     rows.true_ = start_of_bytes(true, &rows.true_stride)

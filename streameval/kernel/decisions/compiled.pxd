@@ -16,7 +16,7 @@ cdef bint is_weight(weight, double* factor) except -1
 
 
 cdef inline int commit_all(parts) except -1:
-    """Commit what was prepared, or say why nothing was."""
+    """Commit a list of prepared parts, or return the code that stands for it."""
     if type(parts) is int:
         return parts
     for part in <list>parts:
@@ -25,24 +25,24 @@ cdef inline int commit_all(parts) except -1:
 
 
 cdef struct Scored:
-    # An example with scores on its way into counts and the tables that follow, or out of them.
+    # The data of a part that counts an example with scores, or takes it back, in the counts and in all followers.
     PyObject* counted  # the part of the counts
-    int64_t* block  # in which the row stands
+    int64_t* block  # the memory of `rows`
     se_score_rows rows
     se_part part[FOLLOWERS]
     int prepared
 
 
 cdef class Counts(Counting):
-    # Of the weight sums of the same examples: while one has a value, each example needs its weight.
+    # The cells of weight sums, one for each state; while one has a value, each example is counted with its weight.
     cdef public tuple weights
-    # Of the tables that count the same examples, with scores.
+    # The followers (part.h): tables that count the same examples.
     cdef tuple capsules
     cdef se_follower* follower[FOLLOWERS]
-    cdef int following, scores_follow  # how many they are, and how many of them read scores
-    cdef bint extra_follows  # whether some have sums besides, in these cells
+    cdef int following, scores_follow  # number of followers, and of those that read scores
+    cdef bint extra_follows  # whether a follower has sums outside of its table, which are in the cells `extra`
     cdef public tuple extra
-    # So many examples are counted by `count_example`, at most.
+    # From this number of examples on, `count_example` counts no more; see `streameval.evaluation.suspicions`.
     cdef public int64_t most
 
     cdef bint start(self)

@@ -1,6 +1,6 @@
-"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean.
+"""`Counts`, the compiled twin of `numpy.py`, which documents it. Its base classes are in counting.pyx and placing.pyx.
 
-Here is what counts examples of common forms in one call; `streameval.kernel.decisions.counting` has the rest.
+This file counts examples of common forms in one call. Evaluators call it; tape/compiled.pyx calls its cdef methods.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
@@ -32,13 +32,13 @@ import numpy as np
 
 from streameval.kernel.commit.compiled import RETIRED
 from streameval.kernel.decisions.counting import count_groups, list_order, use_vectors, vectors, weigh_dense
-from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # which need no loops of their own
+from streameval.kernel.decisions.rows import limbs, list_cells, weigh_lists  # not compiled, as numpy has their loops
 
 cnp.import_array()
 set_seed()
 
 cdef object FLOAT64 = np.float64
-# Up to so many cells of few rows are counted straight into what is held: they are one block, which is checked first.
+# Up to this many cells of at most FEW_ROWS rows are counted straight into the table: one block, which is checked first.
 cdef Py_ssize_t FEW_CELLS = 16384
 
 
@@ -81,7 +81,7 @@ cdef class Counts(Counting):
         self.capsules, self.following = capsules, following
 
     cdef bint start(self):
-        """Hold the guard for a call that counts without weights; False if it is held, or there are weights."""
+        """Take the guard for a call that counts without weights; False if it is held, or if there are weights."""
         return not self.weighted() and self.root.guard.start()
 
     cdef bint weighted(self) noexcept:
@@ -110,7 +110,7 @@ cdef class Counts(Counting):
     cdef Py_ssize_t read_example(
         self, dict columns, y_true, y_pred, threshold, int sign, int dimensions, se_score_rows* rows, se_rows* binary, mask
     ) except -2:
-        """Place an example, or read one or a few rows with scores; how many slots the first has, or a code below 0."""
+        """Place an example, or read one or a few rows with scores; the number of slots of the first, or a negated code."""
         cdef Py_ssize_t slots = -OTHER
         rows.mask, rows.rows, rows.width = NULL, 1, 0
         if not self.scores_follow:
@@ -125,16 +125,16 @@ cdef class Counts(Counting):
             slots = self.read_mapping(columns, y_true, y_pred, mask, threshold, rows)
         elif mask is None and cnp.PyArray_CheckExact(y_pred) and cnp.PyArray_SIZE(y_pred) <= FEW_CELLS:
             slots = self.read_rows(columns, y_true, y_pred, threshold, dimensions, rows, binary)
-        # A revert of scores is left to the reader, too, as it may be time to look at what was counted.
+        # A revert with followers is not fast beyond `most`, either, because a check of the counts may be due.
         if slots >= 0 and (sign > 0 or self.following) and rows.rows > self.most - self.counted.examples:
             return -FULL if sign > 0 and self.most == COUNT_MAX else -OTHER
         rows.slots, rows.placed = self.touched, slots
         return slots
 
     cdef bint follow(self, const se_score_rows* rows, int by, bint known, se_part* part, int* prepared) except -1:
-        """Prepare rows in the tables that follow, behind so many parts; False if they are not handled."""
+        """Prepare rows in all followers, whose parts follow the first ``prepared``; False if one does not handle them."""
         cdef int at
-        if rows.width > FEW_CELLS:  # of so many the tables let other threads run, which may place examples here
+        if rows.width > FEW_CELLS:  # for these, followers release the GIL, and another thread may overwrite `block`
             return False
         for at in range(self.following):
             if self.follower[at].prepare(self.follower[at].table, rows, by, known, &part[prepared[0]]):
@@ -168,7 +168,7 @@ cdef class Counts(Counting):
     cdef bytearray place_examples(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, Py_ssize_t examples, int32_t* lengths, se_sums* keys
     ):
-        """The slots of examples as int32, how many each has unless NULL, and their row keys; None for other forms."""
+        """The slots of examples as int32; None for other forms. Fills ``lengths`` (unless NULL) and the row ``keys``."""
         cdef Py_ssize_t position, at, slots, used = 0
         cdef int32_t* slot
         cdef PyObject* true
@@ -194,7 +194,7 @@ cdef class Counts(Counting):
         return held
 
     cdef void add_examples(self, bytearray slots, const se_sums* keys, Py_ssize_t examples) noexcept:
-        """Count examples that were placed; there is room for their keys."""
+        """Count examples that were placed; there must be room for their row keys."""
         cdef const int32_t* slot = <const int32_t*>PyByteArray_AS_STRING(slots)
         cdef Py_ssize_t at
         for at in range(PyByteArray_GET_SIZE(slots) // <Py_ssize_t>sizeof(int32_t)):
@@ -212,7 +212,7 @@ cdef class Counts(Counting):
             return OTHER
         weighs = factor != 1.0 or self.weighted()
         if (weighs and (sign < 0 or self.extra_follows)) or (sign < 0 and self.extra_follows):
-            return OTHER  # whether sums can be those of the rest is looked at elsewhere
+            return OTHER  # the slow path checks whether the sums that are left are possible
         part = self.prepare_placed(columns, fixed, y_true, y_pred, threshold, sign, &slots, &scored, mask)
         if type(part) is int:
             return part
@@ -224,7 +224,7 @@ cdef class Counts(Counting):
         return self.with_weights([part], added)
 
     cdef object with_extra(self, list parts, const Scored* scored):
-        """Parts, and those that add an example to the sums besides; ``OTHER`` where these have too coarse units."""
+        """Append parts that add an example to the followers' ``extra`` sums; ``OTHER`` if their units are too coarse."""
         cdef int at
         for at in range(self.following):
             if self.follower[at].extra != NULL:
@@ -235,7 +235,7 @@ cdef class Counts(Counting):
         return parts
 
     cdef int weigh(self, list added, dict amounts, double weight, const se_part* part) except -1:
-        """List by what an example changes weight sums: of decisions by ``amounts``, of the rest as their parts say."""
+        """Append what an example adds to weight sums: ``amounts`` for the decisions, then those of each follower's part."""
         cdef int at
         times, denominator = weight.as_integer_ratio()
         scale = denominator.bit_length() - 1
@@ -245,7 +245,7 @@ cdef class Counts(Counting):
         return 0
 
     cdef object with_weights(self, list parts, list added):
-        """Parts, and those that add what is listed; ``OTHER`` where there are no weight sums, or of too coarse units."""
+        """Append parts that add ``added`` to weight sums; ``OTHER`` if there are no sums or their units are too coarse."""
         cdef int at, states = 1 + self.following
         for at in range(states):
             held = (<Cell>self.weights[at]).value if len(self.weights) == states else None
@@ -260,7 +260,7 @@ cdef class Counts(Counting):
     cdef object prepare_placed(
         self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, Py_ssize_t* slots, Scored** scored, mask
     ):
-        """A part that counts the example but not its weight, or a code; how many slots it has, and its scores if it has any."""
+        """A part that counts an example without its weight, or a code. Sets ``slots``, and ``scored`` if tables follow."""
         cdef Scored* data
         cdef se_score_rows rows
         cdef se_rows binary
@@ -274,7 +274,7 @@ cdef class Counts(Counting):
         data = <Scored*>cleared(1, sizeof(Scored))
         Py_INCREF(counted)
         data.counted, data.rows, scored[0] = <PyObject*>counted, rows, data
-        # The block goes with the part, as whatever is read before the commit would stand in it.
+        # The part takes the block along, because another example, read before the commit, would overwrite it.
         data.block, self.block, self.block_width, self.block_cells = self.block, NULL, 0, 0
         part = se_part_new(commit_scored, data, release_scored, self)
         return part if self.follow(&data.rows, sign, False, data.part, &data.prepared) else OTHER
@@ -312,7 +312,7 @@ cdef class Counts(Counting):
         elif pred.kind in (SE_FLOAT, SE_DOUBLE) and pred.step == cnp.PyArray_ITEMSIZE(y_pred):
             rows.pred, rows.pred_cells = NULL, NULL
             scores.at, scores.stride, scores.narrow, scores.finite = pred.at, pred.row, pred.kind == SE_FLOAT, True
-            bound = self.bound  # a copy, as another thread may count here while these are read
+            bound = self.bound  # a copy, as another thread may change `self.bound` while scores are read
             scores.bounds, scores.by, compared = self.bounds if self.by else &bound, self.by, &scores
         else:
             return OTHER
@@ -354,10 +354,10 @@ cdef class Counts(Counting):
         return self.take(other, COUNT_MAX)
 
     cdef object take(self, Counts other, int64_t most):
-        """Add counts of the same columns, up to so many examples, unless other states have replaced these meanwhile."""
+        """Add counts of the same columns, up to ``most`` examples in all, unless other states have replaced these."""
         cdef Guard guard = self.root.guard
         code = OTHER
-        if guard is RETIRED:  # which nobody releases
+        if guard is RETIRED:  # which is never free
             return OTHER
         guard.wait(True)
         try:
@@ -370,7 +370,7 @@ cdef class Counts(Counting):
             guard.stop(code == DONE)
 
     cdef object refused(self, int64_t examples, int64_t most):
-        """Why so many examples cannot be counted here without weights; None if they can."""
+        """The code for why ``examples`` more cannot be counted without weights; None if they can."""
         if self.weighted():
             return OTHER
         if examples > most - self.counted.examples:
@@ -381,7 +381,7 @@ cdef class Counts(Counting):
 cdef int count_placed(
     Counts self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, int sign, int dimensions, mask
 ) except -1:
-    """Count an example, or a few rows of scores, here and in the tables that follow, or take one back: in all or in none."""
+    """Count an example or a few rows of scores, or take an example back: in the counts and in all followers, or in none."""
     cdef se_rows binary
     cdef se_score_rows rows
     cdef se_part part[FOLLOWERS]
@@ -409,19 +409,19 @@ cdef int count_placed(
 
 
 cdef bint is_weight(weight, double* factor) except -1:
-    """Read a weight that a float64 equals; whether it is one."""
+    """Read a weight that a float64 represents exactly; return whether it is one."""
     if type(weight) is FLOAT64:
         weight = <double>weight
     return read_score(<PyObject*>weight, False, factor) and factor[0] >= 0
 
 
 cdef bint have_same_forms(notes, theirs) except -1:
-    """Whether two objects remember the same of the forms of their labels, and are sure of it."""
+    """Whether the notes of two objects on the forms of their labels are equal and certain."""
     return notes is theirs or not (notes is None or theirs is None or notes.cell.value != theirs.cell.value or notes.cell.value.unsure)
 
 
 cdef void bytes_of(se_cells* cells, const uint8_t** at, ptrdiff_t* stride, se_cells** rest) noexcept:
-    """Point to cells as bytes where they stand close together, else to what is read."""
+    """Set ``at`` to the cells if they are contiguous bytes; else ``rest``, from which loops convert them."""
     at[0], stride[0], rest[0] = <const uint8_t*>cells.at, cells.row, NULL
     if cells.kind != 1 or cells.step != 1:
         at[0], rest[0] = NULL, cells

@@ -1,4 +1,4 @@
-/* The loops of the compiled kernel, in C: what each computes is said in numpy.py. Nothing in this file knows of Python. */
+/* Loops over lists of columns (se_pairs) and over weights of dense rows (se_weighed); counting.pyx calls them. No Python. */
 
 #ifndef STREAMEVAL_COUNTING_H
 #define STREAMEVAL_COUNTING_H
@@ -13,8 +13,8 @@
 
 #include "dense.h"
 
-/* How many numbers are not below the `next` ones; and whether some are beyond a limit. Apart, as compilers that know what
-   `next` is make no vectors of this. */
+/* How many numbers are not below their `next`; and whether some reach the limit. Not inlined, because compilers that know
+   that `next` is `numbers + 1` do not vectorise this. */
 #define SE_COUNT_FALLS(TARGET, NAME)                                                                                  \
     TARGET SE_APART uint32_t NAME(                                                                                    \
         const int32_t *numbers, const int32_t *next, int32_t count, uint32_t limit, uint32_t *outside) {              \
@@ -29,8 +29,8 @@
 SE_COUNT_FALLS(, se_count_falls)
 SE_COUNT_FALLS(SE_AVX2, se_count_falls_wide)
 
-/* Whether lists of 32-bit numbers can be read (-1 if not), and none holds a place twice (1), as far as can be seen without
-   sorting: if places fall only where one list ends and the next begins. */
+/* -1 if lists of 32-bit numbers cannot be read, 1 if places rise within every list, so that none is in a list twice, else 0:
+   then only sorting shows whether one is. Places may fall where one list ends and the next begins. */
 static int se_lists_rise(
     ptrdiff_t rows, const int32_t *offsets, const int32_t *places, int64_t held, int64_t limit) {
     const int32_t first = offsets[0], last = offsets[rows];
@@ -52,16 +52,16 @@ static int se_lists_rise(
 
 /* -- lists of columns, any order, with repeats ------------------------------------------------------------------------- */
 
-/* What is counted of each column while only true and predicted ones are listed. */
+/* Counts of columns by group, for lists of true and predicted columns only. */
 typedef struct {
     uint32_t *in_true, *in_pred; /* the last row, plus 1, that listed the column */
-    uint32_t *true_;             /* of each group one behind the other */
-    uint64_t *pred;              /* labels predicted | both << 32: one addition for two counts */
+    uint32_t *true_;             /* times true: `width` numbers for each group */
+    uint64_t *pred;              /* times predicted | times both << 32: one addition for two counts */
     const int64_t *codes;        /* the group of each row; NULL if there is one */
     ptrdiff_t width, groups;
 } se_pairs;
 
-#define SE_TALLIED 2048 /* rows: of fewer, a tally takes longer than it saves */
+#define SE_TALLIED 2048 /* rows from which a tally saves more time than it takes */
 
 SE_INLINE int se_count_pairs_of(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int plain, int wide, int repeats,
@@ -70,9 +70,9 @@ SE_INLINE int se_count_pairs_of(
     uint32_t *const stamps = pairs->in_true, *const predicted = pairs->in_pred;
     uint32_t *trues = pairs->true_;
     uint64_t *preds = pairs->pred, group = 0;
-    static const uint64_t counted[2][2] = {{1, 0}, {(uint64_t)1 << 32 | 1, 0}}; /* looked up sooner than made */
+    static const uint64_t counted[2][2] = {{1, 0}, {(uint64_t)1 << 32 | 1, 0}}; /* a table is faster */
     const uint64_t few = pairs->codes || rows < SE_TALLIED ? 0 : 16;
-    uint32_t tally[16 * 16 * 16]; /* of row keys of fewer labels, as to look them up takes a quarter of the time */
+    uint32_t tally[16 * 16 * 16]; /* rows of fewer than 16 labels by key; a quarter of the hash table's time */
     if (few) memset(tally, 0, sizeof tally);
     int64_t t_start = se_at(t.offsets, wide, 0), p_start = se_at(p.offsets, wide, 0);
     if (t_start < 0 || p_start < 0) return -2;
@@ -80,7 +80,7 @@ SE_INLINE int se_count_pairs_of(
         const uint32_t stamp = (uint32_t)r + 1;
         const int64_t t_end = se_at(t.offsets, wide, r + 1), p_end = se_at(p.offsets, wide, r + 1);
         if (t_end < t_start || t_end > t.held || p_end < p_start || p_end > p.held) return -2;
-        uint64_t nt = (uint64_t)(t_end - t_start), sum = 0; /* as in `pred` */
+        uint64_t nt = (uint64_t)(t_end - t_start), sum = 0; /* like an entry of `pred` */
         if (r % 512 == 0 && !se_sums_reserve(h, rows - r < 512 ? (size_t)(rows - r) : 512)) return -1;
         if (!plain && pairs->codes) {
             group = (uint64_t)pairs->codes[r];
@@ -108,7 +108,7 @@ SE_INLINE int se_count_pairs_of(
         }
         const uint64_t np = (uint32_t)sum, nb = sum >> 32;
         if ((nt | np) < few) tally[nt << 8 | np << 4 | nb]++;
-        else se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* no label is masked, so there is room for the group */
+        else se_sums_add(h, nt | np << 32, nb | group << 32, 1); /* the group, as no label is masked */
     }
     for (uint64_t key = 0; few && key < 16 * 16 * 16; key++) {
         if (!se_sums_reserve(h, 1)) return -1;
@@ -117,16 +117,16 @@ SE_INLINE int se_count_pairs_of(
     return 0;
 }
 
-/* Room for counts of columns in so many groups; NULL if memory ran out. */
+/* Allocate counts of columns for all groups, which the caller frees; NULL if memory ran out. */
 static void *se_pairs_init(se_pairs *pairs, const int64_t *codes, ptrdiff_t groups, ptrdiff_t width) {
-    const size_t stamps = (size_t)width + 1, places = (size_t)groups * (size_t)width + 1; /* nothing is for nothing */
+    const size_t stamps = (size_t)width + 1, places = (size_t)groups * (size_t)width + 1; /* never 0 bytes */
     uint64_t *memory = (uint64_t *)calloc(places + stamps, sizeof(uint64_t) + sizeof(uint32_t));
     uint32_t *words = (uint32_t *)(memory + places);
     *pairs = (se_pairs){words, words + stamps, words + 2 * stamps, memory, codes, width, groups};
     return memory;
 }
 
-/* Add what was counted in a group. */
+/* Add the counts of a group to cells. */
 static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells) {
     const uint32_t *trues = pairs->true_ + group * pairs->width;
     const uint64_t *preds = pairs->pred + group * pairs->width;
@@ -136,8 +136,8 @@ static void se_add_pairs(const se_pairs *pairs, ptrdiff_t group, int64_t *cells)
     }
 }
 
-/* The loop for the most common lists. `pairs` is filled; of several groups, the number stands where labels masked do in
-   the key. Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
+/* Count lists of true and predicted columns into `pairs` and `h`, whose row keys have the group in place of masked labels.
+   Returns 0, or -1 if memory ran out, or -2 if a list or column is out of range (some examples are counted then). */
 static int se_count_pairs(
     ptrdiff_t rows, const se_lists *in_true, const se_lists *in_pred, int wide, int repeats, const se_pairs *pairs,
     se_sums *h) {
@@ -147,7 +147,7 @@ static int se_count_pairs(
     return se_count_pairs_of(rows, in_true, in_pred, 0, 0, repeats, pairs, h);
 }
 
-/* Rows of bits, a word each, of lists of up to SE_FEW columns. */
+/* Convert lists of up to SE_FEW columns to rows of bits, one word each. */
 #define SE_FEW 64
 
 SE_INLINE int se_words_of(ptrdiff_t rows, const se_lists *lists, int wide, uint64_t *words) {
@@ -168,8 +168,8 @@ SE_INLINE int se_words_of(ptrdiff_t rows, const se_lists *lists, int wide, uint6
     return 0;
 }
 
-/* The loop for many lists, true and predicted ones, of few columns: with twenty labels a side it takes a quarter of the
-   time of the one above. Returns what that does. */
+/* se_count_pairs for many lists of few columns, by way of bits: with twenty labels in each list it takes a quarter of the
+   time. Returns the same codes. */
 static int se_count_words(
     ptrdiff_t rows, const se_lists *sides, int wide, ptrdiff_t columns, int vector, int64_t *cells, se_sums *h) {
     uint64_t *words = (uint64_t *)malloc(2 * (size_t)rows * sizeof *words);
@@ -190,8 +190,8 @@ static int se_count_words(
 
 /* -- exact sums of weights ---------------------------------------------------------------------------------------------- */
 
-/* A weight is an odd number, or 0, times a power of two. Sums of them are kept as limbs: sum(limb[i] * 2**(32 * i)),
-   where a limb may be any int64_t. 2**29 numbers can be added. */
+/* The odd number (or 0) which times 2**exponent is the weight; the weight is below 2**top. Sums of weights are limbs,
+   sum(limb[i] * 2**(32 * i)), where a limb may be any int64_t. 2**29 numbers can be added. */
 static inline uint64_t se_odd(double weight, int *exponent, int *top) {
     uint64_t bits;
     memcpy(&bits, &weight, sizeof bits);
@@ -211,7 +211,7 @@ static inline uint64_t se_odd(double weight, int *exponent, int *top) {
     return mantissa;
 }
 
-/* All weights are below 2**highest, and integers in units of 2**lowest. */
+/* The range of weights: all are below 2**highest and multiples of 2**lowest. */
 static void se_span(const double *weights, ptrdiff_t rows, int *lowest, int *highest) {
     int low = INT32_MAX, high = INT32_MIN;
     for (ptrdiff_t r = 0; r < rows; r++) {
@@ -232,13 +232,13 @@ static inline void se_put(int64_t *limbs, uint64_t number, int shift) {
     at[2] += (int64_t)(high >> 32);
 }
 
-/* Sums of `limbs` limbs in units of 2**lowest: four for each column, where it is true, predicted, both and masked, and
-   one for each row key. */
+/* Sums of weights, `limbs` limbs each, in units of 2**lowest: four for each column (true, predicted, both, masked), and one
+   for each row key. */
 typedef struct {
     const double *weights;
     int lowest, highest, limbs;
     int64_t *of_column;
-    se_sums *keys; /* which sum is that of a row key: its number, plus 1 */
+    se_sums *keys; /* for each row key, the number of its sum, plus 1 */
     int64_t *of_key;
 } se_weighed;
 
@@ -252,8 +252,8 @@ static inline void se_put_column(const se_weighed *to, int64_t column, int part,
     se_put(to->of_column + (4 * column + part) * to->limbs, odd, shift);
 }
 
-/* Rows are taken eight at a time: their bits of a column make a byte, and a table tells what each byte weighs. A table
-   holds 56 bits of the weights, so that 32 entries can be added up in 64 bits. */
+/* Eight rows are counted at a time: their bits of a column make a byte, and a table has the sum of weights for each byte.
+   A table holds 56 bits of the weights, so that 32 entries can be added up in 64 bits. */
 #define SE_GROUP 8
 #define SE_DIGIT 56
 
@@ -264,7 +264,7 @@ static inline uint64_t se_digit(uint64_t number, int shift, int from) {
     return (left >= 0 ? number << left : number >> -left) & (((uint64_t)1 << SE_DIGIT) - 1);
 }
 
-/* Or one row, moved by `bit`, into the bytes of a group of rows: true, predicted, both (left out), masked. */
+/* Set bit `bit` in the bytes of a group of rows from one row: true, predicted, both (not set), masked; and its row key. */
 SE_INLINE void se_gather(
     const se_rows *in, ptrdiff_t r, int bit, int hides, uint8_t *group, uint64_t *outer, uint64_t *inner) {
     const ptrdiff_t columns = in->columns, wide = (columns + SE_WORD - 1) / SE_WORD * SE_WORD;
@@ -273,7 +273,7 @@ SE_INLINE void se_gather(
     uint8_t *__restrict in_true = group, *__restrict in_pred = group + wide, *__restrict hidden = group + 3 * wide;
     *outer = *inner = 0;
     for (ptrdiff_t start = 0, end; start < columns; start = end) {
-        uint8_t nt = 0, np = 0, nb = 0, nm = 0; /* of so few columns that they do not overflow */
+        uint8_t nt = 0, np = 0, nb = 0, nm = 0; /* of at most 240 columns, so that they do not overflow */
         end = columns - start < 240 ? columns : start + 240;
         for (ptrdiff_t j = start; j < end; j++) {
             const uint8_t hid = hides ? m[j] : 0, a = t[j] & (hid ^ 1), b = p[j] & (hid ^ 1);
@@ -290,7 +290,7 @@ SE_INLINE void se_gather(
     }
 }
 
-/* What each byte weighs, for one digit of eight weights; 0 if all of it is nothing. */
+/* Fill the table of the sums of one digit of eight weights for each byte; 0 if all of it is zero. */
 static inline int se_table(const uint64_t *odd, const int *shift, int from, uint64_t *table) {
     uint64_t halves[2][16], any = 0;
     for (int half = 0; half < 2; half++) {
@@ -307,7 +307,7 @@ static inline int se_table(const uint64_t *odd, const int *shift, int from, uint
     return any != 0;
 }
 
-/* Sum the weights of dense rows, for each column where it is true, predicted, both and masked. 0 if memory ran out. */
+/* Sum the weights of dense rows where a column is true, predicted, both and masked. 0 if memory ran out. */
 static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
     const ptrdiff_t words = (in->columns + SE_WORD - 1) / SE_WORD, wide = words * SE_WORD;
     const int digits = to->highest - to->lowest > SE_DIGIT ? (to->highest - to->lowest + SE_DIGIT - 1) / SE_DIGIT : 1;
@@ -354,7 +354,7 @@ static int se_weigh_dense(const se_rows *in, const se_weighed *to) {
 
 /* -- lists of every kind ----------------------------------------------------------------------------------------------- */
 
-/* Lists hold columns, which are known to be there; there is room for a mark of each, cleared, and for the mentions of an
+/* Count lists of any sides, whose columns were checked; `mark` is zero for each column, `mentions` has room for those of an
    example. 0 if memory ran out (some examples are counted then). */
 static int se_count_lists(
     const se_score_lists *in, int64_t *cells, se_sums *h, int64_t *mark, se_mention *mentions) {

@@ -21,18 +21,18 @@ cdef extern from "decisions/counts.h" nogil:
     void se_add_rows(se_counts*, const se_sums*, int)
 
 cdef enum:
-    BIT_COLUMNS = 2097152  # keys of rows of bits have room for fewer columns
-    MANY = 2147483647  # row numbers and counts of so many examples fit into 32 bits
+    BIT_COLUMNS = 2097152  # rows of bits have fewer columns than this, so that parts of packed keys fit into 21 bits
+    MANY = 2147483647  # examples; row numbers and counts of fewer fit into 32 bits
 
 
 cdef struct Change:
     PyObject* counts
-    PyObject* other  # that is merged, or NULL for an example
+    PyObject* other  # the counts to merge, or NULL for an example
     int by
-    size_t promised  # row keys
-    uint64_t outer, inner  # of an example
+    size_t promised  # row keys reserved in the table
+    uint64_t outer, inner  # row key of an example
     Py_ssize_t fixed, size
-    int64_t* place  # the slots of an example, or where columns of the other go; NULL: to the same
+    int64_t* place  # the slots of an example; or the column for each column of `other`, NULL: the same
 
 
 ctypedef fused Slot:
@@ -41,7 +41,7 @@ ctypedef fused Slot:
 
 
 cdef inline dict sums_of_slots(const Slot* slots, Py_ssize_t size):
-    """What an example that weighs 1 adds to the weight sums of its slots and of its row key."""
+    """The weight sums, by slot and by row key, to which an example adds its weight; each with the amount 1."""
     cdef int64_t totals[5]
     cdef dict sums = {}
     cdef Py_ssize_t at

@@ -1,4 +1,4 @@
-"""Counts to which batches and other counts are added, what prepares and commits that, and what is read of them."""
+"""`Counting`, the base of `Counts` (compiled.pyx), owns an se_counts: counts batches, prepares changes, merges, reads."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
@@ -59,17 +59,17 @@ set_seed()
 
 cdef uint64_t LOW = 4294967295
 cdef int VECTOR = 64 if se_has(64) else 32 if se_has(32) else 8
-# From so many examples on, lists of few columns are counted as words of bits: fewer take less time label by label.
+# Examples from which lists of few columns are counted as words of bits; fewer are counted faster label by label.
 cdef Py_ssize_t MANY_LISTS = 2048
 
 
 def vectors():
-    """How many columns go into a vector, for each kind that this machine has, the one in use first; 8 are words."""
+    """The columns of a vector, for each kind that this machine has, the kind in use first; 8 are machine words."""
     return (VECTOR, *(columns for columns in (64, 32, 8) if columns != VECTOR and se_has(columns)))
 
 
 def use_vectors(int columns):
-    """Use another kind from now on. For tests: each kind gives the same bits."""
+    """Use the kind of vectors with this many columns from now on. For tests: each kind returns the same bits."""
     global VECTOR
     if not se_has(columns):
         raise ValueError(f"this machine has no vectors of {columns} columns")
@@ -77,7 +77,7 @@ def use_vectors(int columns):
 
 
 cdef class Counting(Placing):
-    """What of `streameval.kernel.decisions.numpy.Counts` adds many examples, merges and reads."""
+    """The methods of `streameval.kernel.decisions.numpy.Counts` that count many examples, merge and read."""
 
     def __cinit__(self, root, Py_ssize_t width):
         check_memory(se_counts_init(&self.counted, self.width))
@@ -94,11 +94,11 @@ cdef class Counting(Placing):
             check_memory(se_counts_widen(&self.counted, max(width, 2 * self.width)))
             Placing.reserve(self, width)
 
-    # -- many examples: only ever into counts of their own, which are then merged ----------------------------------------
+    # -- many examples: into new counts, which are dropped on errors and else merged -------------------------------------
 
     cdef int count_rows(self, se_rows* rows, se_scores* scores, Py_ssize_t fixed, int64_t* cells) except -1:
-        """Count rows into cells, and the rest here; the union of all bytes, or more than 1 if a score is not finite. Of more than
-        FEW_ROWS, some row keys are left waiting."""
+        """Count rows: outcomes into ``cells``, row keys and examples into this table. Return the union of all bytes, or
+        more than 1 if a score is not finite. With more than FEW_ROWS rows, some row keys stay in ``counted.waiting``."""
         cdef int seen = 0
         if not rows.rows or not rows.columns:
             check_memory(se_sums_reserve(&self.counted.rows, 1))
@@ -114,7 +114,7 @@ cdef class Counting(Placing):
         return seen
 
     cdef int count_columns(self, se_rows* rows, se_scores* scores, columns, Py_ssize_t fixed) except -1:
-        """Count dense rows of these columns; the union of all bytes."""
+        """Count dense rows of these columns; return the union of all bytes."""
         cdef const int64_t[::1] place = columns
         cdef int64_t[::1] cells = np.zeros(5 * rows.columns + 1, np.int64)
         cdef int seen = self.count_rows(rows, scores, 0, &cells[0])
@@ -193,7 +193,7 @@ cdef class Counting(Placing):
         self.counted.examples += examples
 
     cdef int add(self, Counting other) except -1:
-        """Add counts of the same columns, that are thrown away."""
+        """Add counts of the same columns; the caller drops ``other`` afterwards, which is changed."""
         check_memory(se_tally_end(&other.counted.waiting, &self.counted.rows, other.counted.rows.used))
         se_add_counts(&self.counted, &other.counted, NULL, other.width, 0, 1)
         return 0
@@ -204,7 +204,7 @@ cdef class Counting(Placing):
         self, Counting other, const int64_t* place, Py_ssize_t size, Py_ssize_t fixed, uint64_t outer, uint64_t inner,
         int sign, bint known,
     ):
-        """Prepare to count an example whose cells are placed, or to merge other counts."""
+        """Prepare to count an example with these slots, or to merge ``other``; or to take either back."""
         cdef Change* data
         cdef size_t promised = 1 if other is None else other.counted.rows.used
         cdef bint possible = True
@@ -280,13 +280,13 @@ cdef class Counting(Placing):
         return self.counted.rows.used
 
     def compact(self):
-        """Nothing to do: the table drops row keys of which no example is left whenever it grows."""
+        """Nothing to do: the table drops row keys without an example whenever it grows."""
 
     def restore(self, int64_t examples, cells, keys, times):
         cdef const int64_t[:, ::1] cell
         cdef Py_ssize_t at
         self.reserve(len(cells))
-        for at in range(0, len(cells), 4096):  # some at a time, since a copy of all would take as much as the table
+        for at in range(0, len(cells), 4096):  # in parts, as a copy of all cells would take as much memory as the table
             cell = np.ascontiguousarray(cells[at : at + 4096])
             memcpy(<int64_t*>self.counted.cell + 5 * at, &cell[0, 0], 5 * cell.shape[0] * sizeof(int64_t))
         fill(&self.counted.rows, keys, times.reshape(-1, 1))
@@ -327,7 +327,7 @@ cdef void release(void* data) noexcept:
 
 
 cdef int borrow_bits(se_rows* rows, se_bit_rows* sides, true, pred, Py_ssize_t columns) except -1:
-    """Point to rows of bits, which must lie within their bytes."""
+    """Set ``rows`` and ``sides`` to rows of bits; raise `IndexError` if they reach beyond their bytes."""
     cdef const uint8_t[::1] data
     cdef se_bit_rows* to = sides
     rows.rows, rows.columns, rows.bits = true.examples, columns, sides
@@ -351,7 +351,7 @@ cdef int borrow_bits(se_rows* rows, se_bit_rows* sides, true, pred, Py_ssize_t c
 
 
 cdef int check(int written) except -1:
-    """Raise what is wrong where a loop over lists could not go on."""
+    """Raise the error that a loop over lists returned as a negative number."""
     check_memory(written != -1)
     if written == -2:
         raise IndexError("a list, a column or a code is out of range")
@@ -426,7 +426,7 @@ def weigh_dense(true, pred, masked, weights):
     to.weights = &factors[0] if distinct else NULL
     se_span(to.weights, distinct, &to.lowest, &to.highest)
     to.limbs = (to.highest - to.lowest) // 32 + 3
-    # One more than needed, so that nothing is empty.
+    # One row more than needed, so that no array is empty and all have a first element.
     cells = of_column = np.zeros((columns + 1, 4, to.limbs), np.int64)
     sums = of_key = np.zeros((distinct + 1, to.limbs), np.int64)
     to.of_column, to.of_key, to.keys = &cells[0, 0, 0], &sums[0, 0], &groups

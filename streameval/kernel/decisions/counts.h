@@ -1,17 +1,17 @@
-/* Counts by column and by row key, to which examples are added and from which they are taken back; see numpy.py. */
+/* se_counts: counts by column and by row key (see numpy.py); adds examples, takes them back. For counting.pyx and tape. */
 
 #ifndef STREAMEVAL_COUNTS_H
 #define STREAMEVAL_COUNTS_H
 
 #include "table.h"
 
-/* In front of the histogram stands a table of the packed keys that came last, if these fit into 32 bits, at places where no
-   two keys of like rows stand: those of rows of fewer than 16 columns all have places of their own, and longer ones 32
-   numbers of true labels, 32 of predicted ones and 8 or 32 of both. With a mask there are too many: places are mixed. */
+/* A direct-mapped cache of row keys that fit into 32 bits, in front of the hash table. Similar rows have different places:
+   with fewer than 16 columns every key has a place of its own; with more, 32 numbers of true labels, 32 of predicted ones
+   and 8 or 32 of both have. With a mask there are too many keys, and places are hashes. */
 typedef struct {
-    int bits, parts;   /* of a packed key */
-    uint32_t last;     /* place of the table, a power of two less one */
-    uint64_t *entries; /* of each place, the key and above it how many rows had it */
+    int bits, parts;   /* parts of a packed key, and bits of each part */
+    uint32_t last;     /* the last place; the number of places is a power of two */
+    uint64_t *entries; /* for each place a key, and above its 32 bits the number of rows that had it */
 } se_tally;
 
 typedef struct {
@@ -19,11 +19,11 @@ typedef struct {
     int64_t *cell; /* five for each column */
     ptrdiff_t width;
     se_sums rows;
-    se_tally waiting; /* further rows, of examples that `Counts.take` moves */
-    int64_t slack; /* at least so many examples do not mention a column, whichever: below 0 all need a look */
+    se_tally waiting; /* further row keys, which `Counting.add` moves to `rows` */
+    int64_t slack; /* for every column, at least this many examples do not mention it; below 0: unknown */
 } se_counts;
 
-/* 0 if memory ran out. */
+/* Make room for `width` columns. 0 if memory ran out. */
 static int se_counts_widen(se_counts *c, ptrdiff_t width) {
     int64_t *cell = (int64_t *)realloc(c->cell, 5 * (size_t)width * sizeof(int64_t));
     if (!cell) return 0;
@@ -44,7 +44,7 @@ static void se_counts_end(se_counts *c) {
     free(c->waiting.entries);
 }
 
-/* In how many examples a column is mentioned. */
+/* The number of examples that mention a column. */
 SE_INLINE int64_t se_mentions(const se_counts *c, ptrdiff_t column) {
     const int64_t *cell = c->cell + 5 * column;
     return cell[0] + cell[1] + cell[2] + cell[3] + cell[4];
@@ -52,8 +52,8 @@ SE_INLINE int64_t se_mentions(const se_counts *c, ptrdiff_t column) {
 
 /* -- one example ------------------------------------------------------------------------------------------------------- */
 
-/* Count an example (by 1), for whose row key there is room, or take it back (by -1): then the columns that it does not
-   mention have less slack. */
+/* Count an example (by 1), for whose row key there must be room, or take it back (by -1), which lowers the slack of columns
+   that the example does not mention. */
 SE_INLINE void se_add_example(
     se_counts *c, const int64_t *slot, ptrdiff_t slots, uint64_t outer, uint64_t inner, int by) {
     for (ptrdiff_t i = 0; i < slots; i++) c->cell[slot[i]] += by;
@@ -62,7 +62,7 @@ SE_INLINE void se_add_example(
     c->slack -= by < 0;
 }
 
-/* Take back an example that was surely counted; slots of columns that are not there are passed over. */
+/* Take back an example that was surely counted; slots beyond the width are skipped. */
 static void se_drop_example(se_counts *c, const int32_t *slot, ptrdiff_t slots) {
     static const uint64_t outers[5] = {0, 1, 1ull << 32, 1 | 1ull << 32, 0}, inners[5] = {0, 0, 0, 1, 1ull << 32};
     uint64_t outer = 0, inner = 0;
@@ -87,10 +87,10 @@ static int se_labels_suffice(const se_counts *c, ptrdiff_t fixed) {
     return most <= present;
 }
 
-/* Whether no label is mentioned by more examples, and no example mentions more labels, than there are, once an example
-   was taken back. */
+/* Whether, after an example with these slots was taken back, no label is mentioned by more examples than there are, and no
+   example mentions more labels than there are. */
 static int se_stays_possible(se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed) {
-    int gone = 0; /* whether a label is */
+    int gone = 0; /* whether no example mentions some label any more */
     if (c->slack < 0) {
         c->slack = c->examples;
         for (ptrdiff_t column = 0; column < c->width; column++) {
@@ -102,7 +102,7 @@ static int se_stays_possible(se_counts *c, const int64_t *slot, ptrdiff_t slots,
     return c->slack >= 0 && (!gone || se_labels_suffice(c, fixed));
 }
 
-/* Take an example back, unless what is left could not be the counts of any examples: then 0. */
+/* Take an example back; 0, with nothing changed, if no examples can have the counts that would be left. */
 static int se_take_back(
     se_counts *c, const int64_t *slot, ptrdiff_t slots, ptrdiff_t fixed, uint64_t outer, uint64_t inner) {
     if (!c->examples || se_sums_count(&c->rows, outer, inner) < 1) return 0;
@@ -116,8 +116,8 @@ static int se_take_back(
 
 /* -- many examples ------------------------------------------------------------------------------------------------------ */
 
-/* Add counts of some columns, of another table, (by 1) or take them away (by -1). They stand at `place`, or, if that is NULL, at the same.
-   True negatives of declared labels are derived. */
+/* Add the cells of another table (by 1) or subtract them (by -1); `place` maps its columns to these, NULL: to the same.
+   True negatives of declared labels stay 0, as they are derived. */
 static void se_add_cells(
     se_counts *c, const int64_t *cells, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed, int by) {
     int64_t *__restrict same = c->cell;
@@ -130,7 +130,7 @@ static void se_add_cells(
     }
 }
 
-/* The same of row keys, for which there is room. Most stand at the same place in both tables, as unused places do. */
+/* Add or subtract row keys, for which there must be room. Most keys and unused places are alike in both tables. */
 static void se_add_rows(se_counts *c, const se_sums *rows, int by) {
     const size_t places = rows->mask + 1, mask = c->rows.mask;
     const uint64_t *from = rows->places;
@@ -149,7 +149,7 @@ static void se_add_counts(
     if (by < 0) c->slack = -1;
 }
 
-/* Whether other counts can be taken away: each is at least as large, and some examples leave what remains. */
+/* Whether other counts can be subtracted: no count becomes negative, and some examples have the counts that are left. */
 static int se_includes(
     se_counts *c, const se_counts *other, const int64_t *place, ptrdiff_t width, ptrdiff_t fixed) {
     uint64_t outer, inner;

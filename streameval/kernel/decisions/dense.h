@@ -1,4 +1,4 @@
-/* Dense rows of 0 and 1, and rows of bits: what is done with what the loops of a vector find. */
+/* se_dense: counts dense rows of 0 and 1, rows of bits, or scores, with the vector loops of vectors.h; for counting.pyx. */
 
 #ifndef STREAMEVAL_DENSE_H
 #define STREAMEVAL_DENSE_H
@@ -8,11 +8,11 @@
 #include "counts.h"
 #include "vectors.h"
 
-/* Vectors of a block: as many as byte counters hold, of one row or two. */
+/* Vectors of a block, of one row or two each; byte counters do not overflow. */
 #define SE_ROWS 240
 #define SE_KEYS (8 * SE_ROWS)
 
-/* Packed keys hold rows of so many columns; longer ones are counted in parts. */
+/* The most columns whose packed keys fit into 64 bits; longer rows are counted in parts. */
 #define SE_LONG 65472
 
 #define SE_DECIDED 32768
@@ -22,14 +22,14 @@
 #define SE_PLACES 8192
 #define SE_MORE_PLACES 32768
 
-/* How many bits a part of a packed key has, of so many columns of which none is masked, or `most`. Below 112 columns, rows
+/* The bits of a part of a packed key for rows of this many columns without a mask, at most `most`. Below 112 columns, rows
    seldom have more labels than the smaller table has places for. */
 SE_INLINE int se_key_bits(ptrdiff_t rows, ptrdiff_t columns, int most) {
     if (columns < 16) return columns < 8 ? 3 : 4;
     return columns < 112 || (columns < 256 && rows < SE_MORE_PLACES) ? 8 : columns < 1024 ? 10 : most;
 }
 
-/* A table pays once there are as many rows as entries to clear and to read back; a quarter of them if keys are wide. */
+/* The table is only made if there are as many rows as places to clear and read back; a quarter suffices for wide keys. */
 static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts) {
     const int wide = bits == 10 || parts > 3;
     const uint32_t places = parts * bits <= 12 ? 1u << parts * bits : wide ? SE_MORE_PLACES : SE_PLACES;
@@ -39,14 +39,14 @@ static int se_tally_init(se_tally *to, ptrdiff_t rows, int bits, int parts) {
     return (to->entries = (uint64_t *)calloc((size_t)to->last + 1, sizeof(uint64_t))) != NULL;
 }
 
-/* Move entries, or keys of one row each if there is no table, to the histogram. 0 if memory ran out. */
+/* Add entries (or keys of one row each, if there is no table) to the hash table. 0 if memory ran out. */
 static int se_tally_move(const se_tally *from, const uint64_t *entries, size_t count, se_sums *h) {
     const int bits = from->bits, hides = from->parts > 3, counted = from->entries != NULL;
     const uint64_t field = ((uint64_t)1 << bits) - 1;
     for (size_t start = 0, end; start < count; start = end) {
         end = count - start < SE_ROWS ? count : start + SE_ROWS;
         if (!se_sums_reserve(h, end - start)) return 0;
-        /* Once all places are asked for, as those of many keys are far from the processor. */
+        /* The first round only prefetches, as the places of many keys are not in the cache. */
         for (int adds = count < 64; adds < 2; adds++) {
             for (size_t at = start; at < end; at++) {
                 const uint64_t key = counted ? (uint32_t)entries[at] : entries[at], masked = hides ? key >> 3 * bits : 0;
@@ -60,7 +60,7 @@ static int se_tally_move(const se_tally *from, const uint64_t *entries, size_t c
     return 1;
 }
 
-/* Count rows with these keys, which are overwritten. 0 if memory ran out. */
+/* Count rows with these packed keys, which are overwritten. 0 if memory ran out. */
 static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows, se_sums *h) {
     uint64_t *entries = to->entries;
     const int hides = to->parts > 3, upper = to->last < SE_PLACES ? 11 : 15; /* bits of the key */
@@ -78,7 +78,7 @@ static int se_tally_add(const se_tally *to, uint64_t *keys, ptrdiff_t rows, se_s
     return se_tally_move(to, keys, (size_t)gone, h);
 }
 
-/* Move the table to the histogram, and make room for more keys. 0 if memory ran out. */
+/* Move the table's entries to the hash table, and make room there for `more` keys. 0 if memory ran out. */
 static int se_tally_end(se_tally *from, se_sums *h, size_t more) {
     size_t used = 0;
     for (size_t at = 0; from->entries && at <= from->last; at++) {
@@ -86,13 +86,13 @@ static int se_tally_end(se_tally *from, se_sums *h, size_t more) {
         used += from->entries[used] != 0;
     }
     if (!se_sums_reserve(h, used + more)) return 0;
-    se_tally_move(from, from->entries, used, h); /* which does not fail */
+    se_tally_move(from, from->entries, used, h); /* cannot fail: there is room */
     free(from->entries);
     from->entries = NULL;
     return 1;
 }
 
-/* Add to the five counts of a column how often it was neither, true, predicted, both and masked. */
+/* Add to the five counts of a column the times that it was neither, true, predicted, both and masked. */
 SE_INLINE void se_add_marginals(int64_t *cell, int64_t neither, int64_t t, int64_t p, int64_t b, int64_t m) {
     cell[0] += neither;
     cell[1] += t - b;
@@ -103,8 +103,8 @@ SE_INLINE void se_add_marginals(int64_t *cell, int64_t neither, int64_t t, int64
 
 /* -- rows of bits ------------------------------------------------------------------------------------------------------ */
 
-/* Count rows of fewer than 2**21 columns, of one order of bits, into `cells` (columns x 5) and `h`, true negatives from
-   column `fixed` on. What it returns and leaves in `tally` is what `se_dense` does; a bit behind the columns is like a 2. */
+/* se_dense for rows of bits, of fewer than 2**21 columns, both sides in one order of bits. It returns what se_dense does; a
+   bit after the columns that is set counts as a 2. */
 static int se_count_bits(
     const se_bit_rows *sides, ptrdiff_t rows, ptrdiff_t columns, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h,
     se_tally *tally) {
@@ -135,14 +135,14 @@ static int se_count_bits(
     return done;
 }
 
-/* -- all of it --------------------------------------------------------------------------------------------------------- */
+/* -- rows of bytes ----------------------------------------------------------------------------------------------------- */
 
-/* Behind the last byte of the rows; with unusual strides, behind the first row, which is always readable. */
+/* The address after the last byte of all rows; with unusual strides, after the first row, which is always readable. */
 static const uint8_t *se_end(const uint8_t *first, ptrdiff_t stride, const se_rows *in) {
     return first + (stride >= in->columns ? (in->rows - 1) * stride : 0) + in->columns;
 }
 
-/* Some columns of some rows. */
+/* A part of the rows and columns. */
 static se_rows se_cut(const se_rows *in, ptrdiff_t row, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t columns) {
     se_rows part = *in;
     part.rows = in->rows - row < rows ? in->rows - row : rows;
@@ -153,7 +153,7 @@ static se_rows se_cut(const se_rows *in, ptrdiff_t row, ptrdiff_t rows, ptrdiff_
     return part;
 }
 
-/* Rows whose keys do not fit into 64 bits. */
+/* Count a block of rows whose packed keys do not fit into 64 bits. */
 static int se_count_long(const se_rows *in, int vector, const se_block *to, se_sums *h) {
     uint64_t outer[SE_ROWS] = {0}, inner[SE_ROWS] = {0};
     se_block at = *to;
@@ -172,7 +172,7 @@ static int se_count_long(const se_rows *in, int vector, const se_block *to, se_s
     return seen;
 }
 
-/* Move the byte counters to totals. Each column has several, `room` apart, where rows shared a vector. */
+/* Add the byte counters to totals and clear them. A column has more than one, `room` apart, where rows shared a vector. */
 static void se_flush(const se_block *from, int vector, const se_rows *in, uint64_t *__restrict totals) {
     const int room = from->shared ? SE_SHARE : vector;
     const int parts = in->masked ? 4 : 3;
@@ -213,8 +213,8 @@ static int se_count_blocks(
             block.keys += part.rows;
         }
         se_flush(to, vector, &part, totals);
-        /* Keys of some blocks at once, since after them processors no longer foresee the rows. Bytes that are neither 0 nor 1
-           make wild keys. */
+        /* Keys of more than one block are added at once, since adding them disturbs the prefetching of rows. Bytes that are
+           neither 0 nor 1 make keys that mean nothing, which are dropped. */
         if (seen > 1 || (block.keys - to->keys <= SE_KEYS - rows && start + rows < in->rows)) continue;
         if (!se_tally_add(tally, to->keys, block.keys - to->keys, h)) return -1;
         block.keys = to->keys;
@@ -222,8 +222,8 @@ static int se_count_blocks(
     return seen;
 }
 
-/* Bounds for several rows that stand close together, since a compiler takes the ends of rows one by one: for 14 columns
-   that took three times as long. NULL if memory ran out. */
+/* Copy the bounds for as many rows as are compared in one loop, if rows are contiguous: loops that end with each row are not
+   vectorised at their ends, which for 14 columns took three times as long. NULL if memory ran out. */
 static void *se_tile(se_scores *scores, ptrdiff_t columns) {
     const ptrdiff_t size = columns * (scores->narrow ? 4 : 8);
     scores->tile = scores->stride == size && columns < 1024 ? 1024 / columns : 1;
@@ -232,7 +232,7 @@ static void *se_tile(se_scores *scores, ptrdiff_t columns) {
     if (!bounds) return NULL;
     for (ptrdiff_t j = 0; j < columns; j++) {
         const double bound = scores->bounds[scores->by * j];
-        float above = (float)bound; /* decides alike: the smallest that is not below */
+        float above = (float)bound; /* the least float not below it decides alike */
         if ((double)above < bound) above = nextafterf(above, INFINITY);
         if (scores->narrow) ((float *)bounds)[j] = above;
         else ((double *)bounds)[j] = bound;
@@ -243,18 +243,18 @@ static void *se_tile(se_scores *scores, ptrdiff_t columns) {
     return bounds;
 }
 
-/* Whether rows of bytes are made bits, of which eight rows share a vector: that takes about half the time, once the rows
-   pay for adding up what each of the eight has. */
+/* Whether to convert rows of bytes to bits, so that eight rows share a vector: that takes about half the time if there are
+   enough rows to outweigh the final sums over the eight. */
 static int se_packs(const se_rows *in, const se_scores *scores, int vector) {
     const int plain = !in->masked && !in->true_cells && !in->pred_cells && !scores;
     return plain && vector == SE_WIDEST && in->columns > SE_SHARE && in->columns <= SE_WIDEST && in->rows >= 512 &&
            in->rows <= UINT32_MAX && in->true_stride == in->columns && in->pred_stride == in->columns;
 }
 
-/* Count rows into `cells` (columns x 5) and `h`. Returns the union of all bytes, or something above 1 if that is above 1:
-   then cells are as before, and so is `h` if it was one block, as 64 rows of 16,384 cells are; or -1 if memory ran out.
-   Scores, unless NULL, take the place of `pred`; one that is not finite counts as a 2. True negatives are counted of columns from `fixed` on.
-   What is not in `h` yet is in `tally`, for `se_tally_end`: nothing of fewer than 512 rows. */
+/* Count rows into `cells` (columns x 5) and row keys into `h`. Returns the union of all bytes, or another number above 1 if
+   that is above 1: then `cells` are unchanged, and so is `h` if all rows are one block (64 rows of 16,384 cells are); or -1
+   if memory ran out. Scores, unless NULL, replace `pred`; one that is not finite counts as a 2. Only columns from `fixed` on
+   count true negatives. Row keys that are not in `h` yet are in `tally`, for se_tally_end; below 512 rows there are none. */
 static int se_dense(
     const se_rows *all, se_scores *scores, int vector, ptrdiff_t fixed, int64_t *cells, se_sums *h, se_tally *tally) {
     const ptrdiff_t columns = all->columns, wide = (columns + 63) / 64 * 64;
@@ -264,20 +264,20 @@ static int se_dense(
         return se_count_bits(sides, all->rows, columns, vector, fixed, cells, h, tally);
     }
     if (columns <= SE_SHARE && vector == 64) vector = 32; /* rows that share a vector gain nothing from wider ones */
-    const int made = (all->true_cells != NULL) + (scores || all->pred_cells); /* of how many sides bytes are made */
+    const int made = (all->true_cells != NULL) + (scores || all->pred_cells); /* sides that are converted to bytes */
     uint64_t keys[SE_KEYS];
     se_rows in = *all;
     if (in.true_cells) in.true_stride = columns;
     if (scores || in.pred_cells) in.pred_stride = columns;
     const ptrdiff_t ahead = vector < 64 || columns > SE_BROAD ? 8 * (1 + SE_AHEAD / (8 * columns)) : 0;
     const int far = vector == 64 && columns > SE_BROAD && !made && in.rows > SE_FAR / columns;
-    /* Rows of few labels have keys of few bits, so that each key can have a place of its own. */
+    /* Short rows have keys of few bits, so that each key can have a place of its own in the tally. */
     const int shared = vector == 32 && columns <= SE_SHARE && in.true_stride >= columns && in.pred_stride >= columns &&
                        (!in.masked || in.masked_stride >= columns);
     const int bits = !in.masked || columns < 8 ? se_key_bits(in.rows, columns, 16) : columns < 256 ? 8 : 16;
     se_block block = {ahead, far, shared, bits, NULL, wide, keys};
     ptrdiff_t rows = shared ? 2 * SE_ROWS : SE_ROWS;
-    /* Bytes that are made are to stay in the first-level cache. */
+    /* Converted bytes should stay in the first-level cache. */
     const ptrdiff_t most = made ? SE_DECIDED / made / columns : rows;
     if (rows > most) rows = most < 8 ? 8 : most / 8 * 8;
     if (rows > in.rows) rows = in.rows;
@@ -286,7 +286,7 @@ static int se_dense(
     int seen = -1;
     void *bounds = scores ? se_tile(scores, columns) : NULL;
     if (bounds || (made && !scores)) bytes = (uint8_t *)malloc((size_t)(2 * rows * columns));
-    /* Predictions stand first, then truth. */
+    /* In `bytes`, predictions come before truths. */
     in.true_end = in.true_cells ? bytes + 2 * rows * columns : se_end(in.true_, in.true_stride, &in);
     in.pred_end = scores || in.pred_cells ? bytes + 2 * rows * columns : se_end(in.pred, in.pred_stride, &in);
     in.hidden_end = in.masked ? se_end(in.masked, in.masked_stride, &in) : NULL;

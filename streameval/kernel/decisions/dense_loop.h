@@ -1,16 +1,15 @@
-/* The loops over dense rows, for one kind of vector: vectors.h includes this once for each, after it has said what a
-   vector is. Rows are taken SE_DEEP at a time, so that byte counters are read and written once for all of them.
+/* The loops over dense rows and rows of bits for one kind of vector. vectors.h includes this file once for each kind, after
+   defining SE_VECTOR and its operations. SE_DEEP rows are counted at a time, so that byte counters are read and written once
+   for all of them. Loops over rows return the union of all bytes. dense.h calls count_block, bit_block, decide. */
 
-   Returned is the union of all bytes. */
-
-/* How many labels of a row (or of each row in a vector), from bytes that are at most 31. */
+/* The packed key of a row (or of each row in a vector) from byte counters, which are at most 31. */
 SE_WITHIN SE_VECTOR SE_(pack)(const SE_VECTOR *row, int bits, const int hides) {
     SE_VECTOR key = SE_SUM(row[0]) + (SE_SUM(row[1]) << bits) + (SE_SUM(row[2]) << 2 * bits);
     if (hides) key += SE_SUM(row[3]) << 3 * bits;
     return key;
 }
 
-/* Count one vector of cells into what is seen, into columns and into rows. */
+/* Count one vector of cells into the union `seen`, the counters of columns, and the counters of the row. */
 SE_WITHIN void SE_(count)(
     SE_VECTOR a, SE_VECTOR b, SE_VECTOR m, const int hides, SE_VECTOR *seen, SE_VECTOR *column, SE_VECTOR *row) {
     *seen |= a | b;
@@ -29,7 +28,7 @@ SE_WITHIN void SE_(count)(
     row[2] += a & b;
 }
 
-/* A few vectors of each of a few rows, from column j on; `keys` are vectors still. */
+/* Count a few vectors of each of a few rows, from column j on, and add to `keys`, which are not folded to numbers yet. */
 SE_WITHIN SE_VECTOR SE_(strip)(
     const se_rows *in, ptrdiff_t r, int rows, ptrdiff_t j, const int vectors, const int hides, const se_block *to,
     SE_VECTOR *keys) {
@@ -69,7 +68,7 @@ SE_WITHIN SE_VECTOR SE_(strip)(
     return seen;
 }
 
-/* Rows of any length, some of them read at a time. */
+/* Count up to SE_DEEP rows of any length. */
 SE_WITHIN SE_VECTOR SE_(rows)(
     const se_rows *in, ptrdiff_t r, int rows, const int hides, const se_block *to) {
     const int deep = to->far ? SE_FAR_DEEP : SE_DEEP;
@@ -90,7 +89,7 @@ SE_WITHIN SE_VECTOR SE_(rows)(
 }
 
 #ifdef SE_SHARES
-/* Short rows, of which two share a vector; a multiple of SE_DEEP of them. */
+/* Count short rows, two in a vector; their number is a multiple of SE_DEEP. */
 SE_WITHIN SE_VECTOR SE_(narrow)(const se_rows *in, ptrdiff_t rows, const int hides, const se_block *to) {
     const int bits = to->bits;
     uint8_t bytes[SE_BYTES] = {0};
@@ -138,7 +137,7 @@ SE_TARGET static uint8_t SE_(count_block)(const se_rows *in, const se_block *to)
     return in->masked ? SE_(block_of)(in, 1, to) : SE_(block_of)(in, 0, to);
 }
 
-/* How many bits of each word are set. */
+/* The number of set bits of each word. */
 SE_WITHIN SE_VECTOR SE_(ones)(SE_VECTOR words) {
 #ifdef SE_ONES
     return SE_ONES(words);
@@ -148,11 +147,11 @@ SE_WITHIN SE_VECTOR SE_(ones)(SE_VECTOR words) {
     return SE_SUM((words + (words >> 4)) & 0x0F0F0F0F0F0F0F0Full);
 }
 
-/* The sum of three bits, of which one is the digit: what is carried. */
+/* Add two bits to a digit, for each bit of a vector; returns the carry. */
 SE_WITHIN SE_VECTOR SE_(add_bits)(SE_VECTOR *digit, SE_VECTOR a, SE_VECTOR b) {
 #ifdef SE_LOGIC
-    const SE_VECTOR carried = SE_LOGIC(*digit, a, b, 0xE8); /* of two of them */
-    *digit = SE_LOGIC(*digit, a, b, 0x96);                  /* of an odd number */
+    const SE_VECTOR carried = SE_LOGIC(*digit, a, b, 0xE8); /* where two or three are set */
+    *digit = SE_LOGIC(*digit, a, b, 0x96);                  /* where one or three are set */
 #else
     const SE_VECTOR either = *digit ^ a, carried = (*digit & a) | (either & b);
     *digit = either ^ b;
@@ -160,7 +159,7 @@ SE_WITHIN SE_VECTOR SE_(add_bits)(SE_VECTOR *digit, SE_VECTOR a, SE_VECTOR b) {
     return carried;
 }
 
-/* As many bits as a vector holds from one on. */
+/* A vector of the bits from this bit on. */
 SE_WITHIN SE_VECTOR SE_(bits_at)(const se_bit_rows *in, ptrdiff_t bit, const int shifts) {
     const uint8_t *at = in->at + bit / 8;
     uint8_t copy[SE_BYTES + SE_WORD] = {0};
@@ -170,7 +169,7 @@ SE_WITHIN SE_VECTOR SE_(bits_at)(const se_bit_rows *in, ptrdiff_t bit, const int
     return words >> bit % 8 | SE_LITTLE(SE_(whole)(at + SE_WORD)) << 1 << (63 - bit % 8);
 }
 
-/* Ones for the bits of each row of a vector. */
+/* A mask of the bits that belong to rows, for `together` rows in a vector. */
 SE_WITHIN SE_VECTOR SE_(bits_kept)(ptrdiff_t bits, int together) {
     uint8_t keep[SE_BYTES];
     for (int byte = 0; byte < SE_BYTES; byte++) {
@@ -180,9 +179,9 @@ SE_WITHIN SE_VECTOR SE_(bits_kept)(ptrdiff_t bits, int together) {
     return SE_LITTLE(SE_(whole)(keep));
 }
 
-/* Add vector i of a chunk to sums of bits, kept as digits, of a number for each bit of a vector. At each level a vector waits
-   for the second of its kind; both are added to the digit, and what is carried goes to the next level (carry-save adders
-   of Harley and Seal). */
+/* Add vector i of a chunk to the sums of each bit, which are stored as binary digits. At each level a vector waits for the
+   second one; then both are added to the digit, and the carry goes to the next level (carry-save adders of Harley and
+   Seal). */
 SE_WITHIN void SE_(add_vector)(SE_VECTOR *digits, SE_VECTOR *waiting, int i, SE_VECTOR carried) {
     int level = 0;
     for (; i >> level & 1; level++) carried = SE_(add_bits)(&digits[level], waiting[level], carried);
@@ -190,11 +189,11 @@ SE_WITHIN void SE_(add_vector)(SE_VECTOR *digits, SE_VECTOR *waiting, int i, SE_
     else for (; level < 8; level++) carried = SE_(add_bits)(&digits[level], carried, SE_ZERO);
 }
 
-/* Count rows from `column` on, into as many sums as a vector has bits. */
+/* Count the columns from `column` on of some rows of bits, as many columns as a vector has bits. */
 SE_WITHIN int SE_(bit_block_of)(
     const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t column, ptrdiff_t wide, const int together,
     const int shifts, uint32_t *sums, uint64_t *keys) {
-    const int bits = of->bits, at_once = SE_BYTES == SE_WIDEST; /* else registers hold the digits of one part at most */
+    const int bits = of->bits, at_once = SE_BYTES == SE_WIDEST; /* else registers only hold the digits of one part */
     SE_VECTOR digits[3][8], waiting[3][4], keep[2];
     int seen = 1;
     for (int part = 0; part < 3; part++) {
@@ -251,7 +250,7 @@ SE_WITHIN int SE_(bit_block_of)(
         }
     }
     for (int part = 0; part < 3; part++) {
-        for (int j = 0; j < 8; j++) { /* of each byte, bit j */
+        for (int j = 0; j < 8; j++) { /* bit j of each byte */
             uint32_t *to = sums + part * wide + column + j * SE_BYTES;
             uint8_t lanes[SE_BYTES];
             SE_VECTOR bytes = SE_ZERO;
@@ -264,8 +263,8 @@ SE_WITHIN int SE_(bit_block_of)(
     return seen;
 }
 
-/* Count some rows of bits, at most SE_LOAD vectors of them, into `sums`, `wide` for true, predicted and both, and into
-   packed keys, with room for a chunk of them more. */
+/* Count rows of bits, at most SE_LOAD vectors of them, into `sums` (`wide` each for true, predicted and both) and packed
+   keys; `keys` has room for SE_CHUNK vectors more. */
 SE_TARGET static int SE_(bit_block)(
     const se_bits_of *of, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t wide, uint32_t *sums, uint64_t *keys) {
 #ifdef SE_TOGETHER

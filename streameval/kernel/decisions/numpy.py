@@ -1,15 +1,15 @@
-"""Counts of decisions, in numpy and plain Python: what the compiled twin computes, its fallback, and its oracle.
+"""`Counts`, the counts of decisions, in numpy: fallback and oracle of the compiled twin. States and evaluators call it.
 
 A cell is one (example, label) pair. Its outcome indexes the five disjoint counts of a label::
 
     0 true negative    1 false negative    2 false positive    3 true positive    4 masked
 
 so that ``outcome == true + 2 * predicted`` unless the truth is masked. Only cells that an example mentions are counted;
-the true negatives of all other examples are derived when reading. Slot ``5 * column + outcome`` is where a cell counts.
+the true negatives of all other examples are derived when reading. A cell counts in slot ``5 * column + outcome``.
 
-Row keys have four columns: labels true, labels predicted, labels in both, labels masked.
+A row key is four numbers of an example: its labels that are true, predicted, both, and masked.
 
-A change of counts is a new value; see `streameval.kernel.commit.numpy`.
+Changed counts are a new value of a cell; see `streameval.kernel.commit.numpy`.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ __all__ = ["Counts", "count_groups", "limbs", "list_cells", "list_order", "weigh
 
 
 class Counts(SumTable[RowKey]):
-    """Five counts per column, how many examples had each row key, and how many examples there were.
+    """Five counts per column, the number of examples with each row key, and the number of all examples.
 
-    Methods that can decline return ``OTHER`` (not handled by the fast path), ``REFUSED`` (it would take back what was
-    never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. The ``count_*`` methods of many
-    examples are only used on counts that are thrown away if they fail.
+    Methods that may decline return ``OTHER`` (not handled by the fast path), ``REFUSED`` (it would take back what was
+    never counted) or ``FULL`` (2**63 - 1 examples), and have then changed nothing. If a ``count_*`` method of many
+    examples fails, its caller drops the counts.
 
-    ``weights`` are the cells of the weight sums of the same examples; while there are any, nothing is counted without.
-    ``followers`` are those of the tables that count the same examples, and ``extra`` the cells of sums that tables have
-    no place for. With ``most`` examples, `count_example` counts no more.
+    ``weights`` are the cells of the examples' weight sums; while one has a value, each example needs its weight.
+    ``followers`` are the capsules of tables that count the same examples (`part.h`), and ``extra`` the cells of their
+    sums outside of the tables. From ``most`` examples on, `count_example` counts no more.
     """
 
     __slots__ = ("extra", "followers", "most", "weights")
@@ -57,7 +57,7 @@ class Counts(SumTable[RowKey]):
         self.most = COUNT_MAX
 
     def _agrees(self, left: Counted[RowKey], fixed: int) -> bool:
-        """Whether no label is mentioned by more examples, and no example mentions more labels, than there are."""
+        """Whether no label has more examples than there are, and no example more labels than there are."""
         mentions = left.columns.sum(axis=1)
         labels = fixed + int(np.count_nonzero(mentions[fixed:]))
         largest = max((true + pred - both + masked for true, pred, both, masked in left.sums), default=0)
@@ -66,7 +66,7 @@ class Counts(SumTable[RowKey]):
     # -- one example ---------------------------------------------------------------------------------------------------
 
     def prepare_plain(self, *_: object) -> int:
-        """Prepare parts that count an example as the user passed it, or take it back. In numpy nothing is gained by it.
+        """Prepare parts that count an example as the user passed it, or take it back. Numpy has no such fast path.
 
         The arguments are ``columns, fixed, y_true, y_pred, threshold, sign, weight, mask``. ``columns`` maps plain
         labels to columns, of which the first ``fixed`` belong to declared labels. With a ``threshold``, numbers in
@@ -74,24 +74,24 @@ class Counts(SumTable[RowKey]):
         """
         return OTHER
 
-    count_example = prepare_plain  # does at once what `prepare_plain` prepares, unless the guard is held
-    count_examples = prepare_plain  # the same of lists of examples, all or none
-    count_arrays = prepare_plain  # of the rows of plain arrays of all labels
-    count_packed = prepare_plain  # of `BitRows`
-    merge_plain = prepare_plain  # of all that an object of the same labels has counted, up to so many of these
+    count_example = prepare_plain  # counts an example at once, unless the guard is held
+    count_examples = prepare_plain  # counts lists of examples, all or none
+    count_arrays = prepare_plain  # counts the rows of plain arrays that have all labels
+    count_packed = prepare_plain  # counts `BitRows`
+    merge_plain = prepare_plain  # adds all counts of an object with the same labels, if these are not too many
 
     def place_example(self, *_: object) -> tuple[IntArray, RowKey] | None:
-        """Slots and row key of what `prepare_plain` reads, or None."""
+        """The slots and the row key of an example that `prepare_plain` can read, or None."""
         return None
 
     def place_scores(self, *_: object) -> tuple[IntArray, RowKey, Lists, Lists, FloatArray] | None:
-        """The same where ``y_pred`` maps labels to scores, and the labels that are true, those with a score, scores."""
+        """As `place_example`, for ``y_pred`` with scores; also the true labels, the labels with a score, and scores."""
         return None
 
     def prepare_example(self, slots: IntArray, key: RowKey, fixed: int, sign: int, known: bool = False) -> Part | int:
-        """Prepare to count one example whose cells are placed, or to take it back; ``known``: it was surely counted."""
+        """Prepare to count one example with these slots, or to take it back; ``known``: it was surely counted."""
         cells = np.zeros_like(self._cell.value.columns)
-        cells.reshape(-1)[slots] = 1  # they are distinct
+        cells.reshape(-1)[slots] = 1  # slots are distinct
         example = Counted(1, cells, {key: (1,)})
         if known:
             return self._cell.prepare(lambda old: old.plus(example, sign))
@@ -102,7 +102,7 @@ class Counts(SumTable[RowKey]):
     def count_dense(
         self, columns: IntArray, fixed: int, true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None
     ) -> int:
-        """Count rows that mention every column; the union of all bytes, as counts are only good if it is at most 1."""
+        """Count rows that mention every column. Returns the union of all bytes; nothing is counted if it is above 1."""
         seen = 0
         for side in (true, pred) if mask is None else (true, pred, mask):
             seen |= int(np.bitwise_or.reduce(side, axis=None))
@@ -120,12 +120,12 @@ class Counts(SumTable[RowKey]):
         bounds: ScoreArray,
         mask: UInt8Array | None,
     ) -> tuple[int, bool]:
-        """The same where a score at or above the bound of its column is a prediction; also whether all are finite."""
+        """As `count_dense`; scores at or above their column's bound are predictions. Also whether all are finite."""
         predicted = (scores >= bounds).view(np.uint8)
         return self.count_dense(columns, fixed, true, predicted, mask), bool(np.isfinite(scores).all())
 
     def count_bits(self, columns: IntArray, fixed: int, true: BitRows, pred: BitRows) -> int:
-        """The same of rows of bits, of one order and fewer than 2**21 columns; a bit behind the columns counts as 2."""
+        """As `count_dense`, of bits in one order, below 2**21 columns; 2 if a bit after the columns is set."""
         truths, predictions = true.cells(), pred.cells()
         if truths is None or predictions is None:
             return 2
@@ -141,13 +141,13 @@ class Counts(SumTable[RowKey]):
         named: Lists | None,
         everywhere: IntArray,
     ) -> None:
-        """Count lists of columns: true, predicted, masked, else mentioned, for all examples; repeats count once."""
+        """Count lists of columns: true, predicted, masked, otherwise mentioned; ``everywhere``: mentioned by all."""
         cells = np.zeros_like(self._cell.value.columns)
         keys, _, _ = list_rows(examples, true, pred, mask, named, everywhere, cells)
         self._add(np.arange(len(cells)), fixed, cells, keys)
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:
-        """Add counts of distinct columns, of which declared ones derive their true negatives, and row keys."""
+        """Add the cells of distinct columns, without true negatives of declared labels, and row keys."""
         total = np.zeros_like(self._cell.value.columns)
         total[columns] = cells
         total[:fixed, 0] = 0
@@ -158,10 +158,11 @@ class Counts(SumTable[RowKey]):
     def prepare_merge(  # type: ignore[override]  # the true negatives of declared labels are derived
         self, other: Counts, columns: IntArray | None, fixed: int, sign: int
     ) -> Part | int:
-        """Prepare to add the other's counts, or to take them away with sign -1; they must not change before the commit.
+        """Prepare to add the other's counts, or to subtract them (sign -1); they must not change before the commit.
 
-        ``columns`` has the columns of this table (None: the same); those that nobody mentions may share a place. The
-        first ``fixed`` columns here belong to declared labels, whose true negatives are derived.
+        ``columns`` maps the other's columns to those of this table (None: the same); columns that no example mentions
+        may map to the same one. The first ``fixed`` columns of this table belong to declared labels, whose true
+        negatives are derived.
         """
         added = other._cell.value
         places = np.arange(len(added.columns)) if columns is None else columns[: len(added.columns)]
@@ -175,7 +176,7 @@ class Counts(SumTable[RowKey]):
         return np.ascontiguousarray(self._cell.value.columns.take(columns, axis=0).T)
 
     def mentioned(self, width: int) -> Flags:
-        """For each of the first columns, whether some example mentions it."""
+        """For each of the first ``width`` columns, whether any example mentions it."""
         self.reserve(width)
         return np.asarray(self._cell.value.columns[:width].any(axis=1))
 
@@ -190,11 +191,11 @@ class Counts(SumTable[RowKey]):
         return np.array([key for key, _ in live], np.int64).reshape(-1, 4), np.array([n for _, (n,) in live], np.int64)
 
     def held(self) -> int:
-        """How many row keys take room; in the compiled twin also those of which no example is left."""
+        """How many row keys take memory; the compiled twin includes those without an example."""
         return len(self._cell.value.sums)
 
     def restore(self, examples: int, cells: IntArray, keys: IntArray, times: IntArray) -> None:
-        """Fill counts that are still empty."""
+        """Fill an empty table."""
         self.reserve(len(cells))
         self._cell.store(self._cell.value.plus(Counted(examples, cells, _by_key(keys, times)), 1))
 
@@ -204,7 +205,7 @@ def _by_key(keys: IntArray, times: IntArray) -> dict[RowKey, tuple[int, ...]]:
 
 
 def count_groups(counts: list[Counts], codes: IntArray, examples: int, width: int, true: Lists, pred: Lists) -> None:
-    """Count each example, passed as lists of columns below ``width``, in the counts that its code tells."""
+    """Count examples, passed as lists of columns below ``width``, each in the counts that its code is the index of."""
     if len(codes) != examples:
         raise IndexError(f"{len(codes)} codes are not of {examples} examples")
     order, ends = grouped(codes, len(counts))

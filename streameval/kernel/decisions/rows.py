@@ -1,4 +1,4 @@
-"""What rows and lists of an example come to, and exact sums of weights, for the twins in numpy."""
+"""Slots and row keys of dense rows and of lists, and exact sums of weights, in numpy; for kernels and schema."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from streameval.kernel.types import FloatArray, IntArray, Lists, UInt8Array, Weighed
 
 _LIMB, _LOW = np.uint64(32), np.uint64(2**32 - 1)
-_CACHED = 512  # rows that are made floats at once, so that they stay in the cache
+_CACHED = 512  # rows that are converted to floats at once, so that they stay in the cache
 
 
 def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> UInt8Array:
@@ -21,7 +21,7 @@ def outcomes_of(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> 
 def dense_slots(
     true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, columns: IntArray, fixed: int = 2**31
 ) -> tuple[IntArray, IntArray]:
-    """Row and slot, ascending, of each cell of rows of 0 and 1, but true negatives of the first ``fixed`` columns."""
+    """The rows and slots, ascending, of cells of rows of 0 and 1, without true negatives of columns below ``fixed``."""
     outcomes = outcomes_of(true, pred, mask)
     if (np.diff(columns) < 0).any():
         order = np.argsort(columns)
@@ -44,14 +44,14 @@ def dense_rows(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, cell
 def list_cells(
     examples: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None
 ) -> tuple[IntArray, IntArray]:
-    """The row and the slot of each distinct cell of lists of columns; rows ascend, and columns within each."""
+    """The rows and slots of the distinct cells of lists of columns; rows ascend, and columns within a row."""
     sides = [(lists, bit) for lists, bit in ((true, 1), (pred, 2), (mask, 4), (named, 0)) if lists is not None]
     none = np.zeros(0, np.int64)
     rows = np.concatenate([none, *(np.repeat(np.arange(examples), np.diff(lists.offsets)) for lists, _ in sides)])
     columns = np.concatenate([none, *(lists.flat() for lists, _ in sides)])
     bits = np.concatenate([none, *(np.full(len(lists.places), bit) for lists, bit in sides)])
     width = int(columns.max(initial=0)) + 1
-    cells = np.sort(8 * (rows * width + columns) + bits, kind="stable")  # which is quick where parts are in order
+    cells = np.sort(8 * (rows * width + columns) + bits, kind="stable")  # fast on sorted runs
     starts = np.flatnonzero(np.diff(cells >> 3, prepend=-1))
     outcomes = np.minimum(np.bitwise_or.reduceat(cells & 7, starts) if len(starts) else starts, 4)
     row, column = np.divmod(cells[starts] >> 3, width)
@@ -67,7 +67,7 @@ def list_rows(
     everywhere: IntArray,
     cells: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Count lists into ``cells``, shape (columns, 5), as `Counts.count_lists`: the row keys, then as `list_cells`."""
+    """Count lists into ``cells``, shape (columns, 5), as `Counts.count_lists` does. Row keys, and as `list_cells`."""
     row, slots = list_cells(examples, true, pred, mask, named)
     counted = np.bincount(slots, minlength=cells.size).reshape(-1, 5)
     cells += counted
@@ -77,7 +77,7 @@ def list_rows(
 
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The distinct rows of ``keys`` in lexicographic order, how often each occurs, and which one each row is."""
+    """The distinct rows of ``keys`` in lexicographic order, how often each occurs, and for each row its index."""
     low = keys.min(axis=0, initial=2**62)
     spans = [max(1, span) for span in (keys.max(axis=0, initial=0) - low + 1).tolist()]
     room = math.prod(spans)
@@ -138,7 +138,7 @@ def weigh_lists(
 
 
 def _weighed(keys: IntArray, scale: int, digits: FloatArray, cells: IntArray) -> Weighed:
-    """The sums of the weights of cells, and of the row keys of each example."""
+    """Join the sums of cells with the sums of row keys, which have one row for each example."""
     cells[:, 0] = 0
     distinct, times, inverse = tally(keys)
     return Weighed(scale, cells, distinct, _sums(inverse, digits, len(times)))

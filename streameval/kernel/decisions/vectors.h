@@ -1,22 +1,22 @@
-/* Dense rows of 0 and 1: what a vector is on each kind of machine, and the loops with each. */
+/* se_block; three kinds of vectors (words, AVX2, AVX-512), and the loops of dense_loop.h for each; dense.h calls SE_USED. */
 
 #ifndef STREAMEVAL_VECTORS_H
 #define STREAMEVAL_VECTORS_H
 
 #include "bits.h"
 
-/* Where a block of rows is counted. */
+/* How a block of rows is read, and where it is counted. */
 typedef struct {
-    ptrdiff_t ahead; /* how many rows the one that is fetched is ahead; 0 if none is */
+    ptrdiff_t ahead; /* how many rows ahead memory is prefetched; 0: not at all */
     int far;         /* whether rows are read SE_FAR_DEEP at a time, not SE_DEEP */
     int shared;      /* whether two rows of at most SE_SHARE columns share a vector */
     int bits;        /* of each part of a packed key */
     uint8_t *sums;   /* byte counters of columns, `wide` each for true, predicted, both and masked */
     ptrdiff_t wide;  /* a multiple of 64 */
-    uint64_t *keys;  /* packed: how many labels of a row are true, predicted, both and masked */
+    uint64_t *keys;  /* packed row keys: how many labels of each row are true, predicted, both and masked */
 } se_block;
 
-/* Compare some rows of scores with the bounds of their columns; whether all are finite. */
+/* Compare some rows of scores with the bounds of their columns; return whether all are finite. */
 #define SE_DECIDE(NAME, TYPE)                                                                                         \
     SE_WITHIN int NAME(                                                                                               \
         const se_scores *scores, ptrdiff_t start, ptrdiff_t rows, ptrdiff_t columns, uint8_t *__restrict to) {        \
@@ -37,23 +37,23 @@ typedef struct {
 
 #define SE_SHARE 16
 
-/* Rows at least so many bytes ahead are fetched before they are needed: processors do not foresee steps from row to row
-   well. Measured: half the time for rows of 1,000 bytes; 2,048 gains less, 8,192 no more. With AVX-512, rows of at most
-   SE_BROAD columns are read as they stand, which processors foresee better: a fifth less time. If more than SE_FAR cells of
-   longer rows are read, which no cache holds, fewer rows at once have a quarter less, where it is a tenth more in a cache. */
+/* Rows are prefetched at least SE_AHEAD bytes ahead, since processors do not predict steps from row to row well. Measured:
+   half the time for rows of 1,000 bytes; 2,048 gains less, 8,192 no more. With AVX-512, rows of at most SE_BROAD columns
+   are not prefetched, as processors predict these reads: a fifth less time. For more than SE_FAR cells of longer rows, which
+   no cache holds, SE_FAR_DEEP rows at once take a quarter less time (in a cache, a tenth more). */
 #define SE_BROAD 320
 #define SE_AHEAD 4096
 #define SE_FAR (1 << 24)
 #define SE_FAR_DEEP 2
 
-/* Ones, then zeros: what masks off the end of a row that is read beyond it. */
+/* Ones, then zeros: a mask for the bytes of a row, where a vector reads beyond its end. */
 static const uint8_t SE_EDGE[64] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
 };
 
-/* What follows from what each variant says: of which type a vector is, how many rows are counted at once, how many vectors
-   of each, and how to add up the bytes of each 64 bits. Bytes never overflow, so words of them are added. */
+/* Each kind defines the type of a vector, the rows counted at once (SE_DEEP), the vectors of each (SE_STRIP), and the sum of
+   the bytes of each 64 bits (SE_SUM). Byte counters never overflow, so whole words are added. */
 #define SE_BYTES ((int)sizeof(SE_VECTOR))
 #define SE_ZERO ((SE_VECTOR){0})
 #define SE_WITHIN SE_TARGET SE_INLINE
@@ -99,7 +99,7 @@ SE_WITHIN void SE_(fold)(const uint64_t *totals, int vectors, uint64_t *keys) {
 
 typedef uint64_t se_256 __attribute__((vector_size(32), may_alias)), se_512 __attribute__((vector_size(64), may_alias));
 
-/* Keep what was loaded: GCC would rather read it again wherever it is used. */
+/* Keep a loaded vector in a register: GCC would load it again for each use. */
 #define SE_KEEP(kind, vector) __asm__("" : kind(vector))
 
 /* -- AVX2: thirty-two columns, or two rows of sixteen ---------------------------------------------------------------- */
@@ -138,7 +138,7 @@ SE_WITHIN void SE_(fold)(const se_256 *totals, const int vectors, uint64_t *keys
 #undef SE_PAIR
 }
 
-/* What two rows have that share a vector. */
+/* Load two rows into one vector. */
 SE_WITHIN se_256 SE_(two)(const uint8_t *at, ptrdiff_t stride, se_256 keep) {
     const __m128i low = _mm_loadu_si128((const __m128i *)at), high = _mm_loadu_si128((const __m128i *)(at + stride));
     return keep & (se_256)_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
@@ -192,7 +192,7 @@ SE_WITHIN void SE_(fold)(const se_512 *totals, const int vectors, uint64_t *keys
     _mm512_storeu_si512(keys, all);
 }
 
-/* The rows of a vector. */
+/* Load the rows of bits that share a vector. */
 SE_WITHIN se_512 SE_(rows_at)(const uint8_t *at, const se_bits_of *of, int side, se_512 keep, const int shifts) {
     const __m512i all = (__m512i)SE_(whole)(at), place = _mm512_loadu_si512(of->place[side]);
     const __mmask64 bytes = _mm512_test_epi8_mask((__m512i)keep, (__m512i)keep);
@@ -203,7 +203,7 @@ SE_WITHIN se_512 SE_(rows_at)(const uint8_t *at, const se_bits_of *of, int side,
         _mm512_srlv_epi64(words, by), _mm512_sllv_epi64(next, _mm512_sub_epi64(_mm512_set1_epi64(64), by)));
 }
 
-/* The chunk that begins with a row, if each bit is a byte; `seen` becomes 2 if one is neither 0 nor 1. */
+/* Convert the chunk that begins with a row from bytes to bits, in `copy`; `seen` becomes 2 if a byte is not 0 or 1. */
 SE_TARGET SE_APART const uint8_t *SE_(packed)(
     const se_bit_rows *in, ptrdiff_t row, ptrdiff_t left, int together, uint8_t *copy, int *seen) {
     const ptrdiff_t most = SE_CHUNK * together, cells = (left < most ? left : most) * in->stride;
@@ -220,7 +220,7 @@ SE_TARGET SE_APART const uint8_t *SE_(packed)(
     return copy;
 }
 
-/* Add up the sums of each row, of two vectors of so many rows. */
+/* Add up the 64-bit sums of each row, of two vectors of `together` rows each. */
 SE_WITHIN void SE_(fold_two)(const se_512 *totals, const int together, uint64_t *keys) {
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
     if (together == 8) memcpy(keys, totals, 2 * SE_BYTES);
@@ -234,7 +234,7 @@ SE_WITHIN void SE_(fold_two)(const se_512 *totals, const int together, uint64_t 
 
 /* -- the variant in use ---------------------------------------------------------------------------------------------- */
 
-/* Whether this machine has vectors of so many columns; 8 are the portable words. */
+/* Whether this machine has vectors of this many columns; 8 are the portable words. */
 static int se_has(int vector) {
 #ifdef SE_X86
     if (vector == 64) return se_has_avx512();
@@ -243,7 +243,7 @@ static int se_has(int vector) {
     return vector == SE_WORD;
 }
 
-/* A function of the variant in use. */
+/* Call a function of the kind of vectors in use. */
 #ifdef SE_X86
 #define SE_USED(vector, name, ...)                                                                                     \
     ((vector) == 64 ? se_avx512_##name(__VA_ARGS__)                                                                    \
