@@ -16,7 +16,7 @@ from streameval.schema.text import number_of, quoted, type_text
 from streameval.tabular.cells import is_string, lists_of, numbers_of, scores_of
 from streameval.tabular.columns import Columns
 
-# Without pyarrow, `cells` says above what to install.
+# Without pyarrow, the import of `cells` above raises the error that says what to install.
 # isort: split
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +26,7 @@ _NO_ARROW = (pa.ArrowInvalid, pa.ArrowTypeError, UnicodeEncodeError, OverflowErr
 
 
 def read_table(table: Any, columns: Columns) -> dict[str, Any]:
-    """The arguments of ``update_many`` that say what a table of `table_of` holds; none if it has no rows."""
+    """The arguments of ``update_many`` for a table from `table_of`; none if it has no rows."""
     arguments: dict[str, Any] = {"y_true": _labels(table, "actual", columns), "null": columns.null}
     if columns.scores is not None:
         arguments["y_pred"] = _scores(table, columns)
@@ -47,7 +47,7 @@ def read_table(table: Any, columns: Columns) -> dict[str, Any]:
 
 
 def table_of(batch: object, columns: Columns) -> Any:
-    """The columns that matter of a batch as Arrow, or as rows where it cannot hold them; of a schema, no rows."""
+    """A batch as an Arrow table, or as rows if Arrow cannot hold its values; a schema as a table without rows."""
     table = _table_of(batch, columns)
     if isinstance(table, list):
         return table
@@ -62,7 +62,7 @@ def table_of(batch: object, columns: Columns) -> Any:
 
 
 def _table_of(batch: Any, columns: Columns) -> Any:
-    if isinstance(batch, pa.Schema):  # its own ``empty_table`` makes no lists of encoded views, as polars has them
+    if isinstance(batch, pa.Schema):  # ``empty_table`` fails for lists of encoded views, which polars writes
         batch = pa.Table.from_arrays([pa.nulls(0, field.type) for field in batch], schema=batch)
     if isinstance(batch, pa.RecordBatch | pa.Table):
         columns.check_names(batch.schema.names)
@@ -104,7 +104,7 @@ def _table_of_pandas(frame: Any, columns: Columns) -> Any:
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
-    """The rows of a table as mappings, and what is a map in it too, of which Arrow makes a list of pairs."""
+    """The rows of a table as dicts; its maps, which Arrow would write as lists of pairs, become dicts too."""
     rows: list[dict[str, Any]] = table.to_pylist()
     for name in [field.name for field in table.schema if pa.types.is_map(field.type)]:
         for row in rows:
@@ -113,10 +113,10 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 
 
 def _is_plain(values: list[Any]) -> bool:
-    """Whether Arrow holds objects as they are.
+    """Whether Arrow can hold these values without a change of meaning.
 
-    It would give each mapping the keys of all, with nulls, which stand for labels whose truth is unknown; put labels of
-    a set in an order, which says that they are no row; and make 1.0 of 1 and of True where another list has a float.
+    It would give each mapping the keys of all mappings, with nulls, which mean that a truth is unknown; make lists of
+    sets, although a list may be a row and a set cannot; and make 1.0 of 1 and of True if another list has a float.
     """
     if any(issubclass(kind, Mapping | AbstractSet) for kind in set(map(type, values))):
         return False
@@ -127,7 +127,7 @@ def _is_plain(values: list[Any]) -> bool:
 
 
 def _labels(table: Any, role: str, columns: Columns) -> Any:
-    """What names the labels of rows, as ``update_many`` reads it."""
+    """The labels of each row, in a form that ``update_many`` reads."""
     wide = columns.wide(role, table.column_names)
     if wide is not None:
         return _wide(table, wide, columns.sep, flags=True)
@@ -156,7 +156,7 @@ def _is_deep(kind: Any) -> bool:
 
 
 def _wide(table: Any, labels: dict[str, str], sep: str | None, *, flags: bool) -> Any:
-    """Columns of values as a table of theirs, named by labels."""
+    """A table of the columns that have a label each, renamed to these labels."""
     columns = []
     for name in labels:
         column = table.column(name)

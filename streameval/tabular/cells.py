@@ -27,8 +27,8 @@ except ImportError:
     raise DependencyError("reading tables needs pyarrow, which is not installed; pip install pyarrow") from None
 
 _NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
-_LITERALS = ("(", ")"), ('"', '"')  # how other literals of Python begin and end that are lists, or hold one
-_LOOKED_AT = 10_000  # distinct cells, which tell how labels are separated
+_LITERALS = ("(", ")"), ('"', '"')  # the ends of tuples, and of strings that may hold a list
+_LOOKED_AT = 10_000  # distinct cells at most, by which the separator is judged
 _TOKEN = re.compile(
     r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
 )
@@ -39,14 +39,14 @@ _CALL = re.compile(
     r"(?:set|frozenset|dict_keys|dict_values|deque|Counter|array|tensor)\(([\[{(].*[\]})])?(?:,\s*\w+=['\w<>.]+)*\)",
     re.DOTALL,
 )
-_OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or a type of its own
+_OBJECT = re.compile(r"\[.*\]|\{.*\}|\w+\((?:<class '\w+'>, )?[\[{].*\)", re.DOTALL)  # or OrderedDict([...])
 _BARE = re.compile(r"(?!(?:none|null|nan|inf|infinity|true|false)$)[^\W\d][^,'\"\[\]{}()]*", re.IGNORECASE)
-_OPEN = re.compile(r"[\[{][^]})]+")  # without an end, as of cells that are cut off; a single bracket is a label
+_OPEN = re.compile(r"[\[{][^]})]+")  # a list that was cut off; a single bracket is a label
 _WRITTEN = re.compile(rf"\s*(?:\(.*\)|{_OBJECT.pattern}|{_CALL.pattern})\s*", re.DOTALL)
 _FLAGS = {"true", "false"}, {"0.0", "1.0"}
 _SCORE = re.compile(r":\s*[+-]?[\d.]+(e[+-]?\d+)?(?=\s*([|,;/+&\s]|$))", re.IGNORECASE)
 _DIGITS = re.compile("[01]{3,}")
-_NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # which Arrow reads
+_NUMBER, _FLAG = r"^[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)$", "^(true|false|0|1)$"  # as Arrow casts
 _WORDS = {"true": True, "false": False, "np.true_": True, "np.false_": False, "nan": float("nan")}
 _MISSING = frozenset(["None", "none", "nan", "NaN", "NA", "N/A", "n/a", "null", "NULL", r"\N", "-"])
 """What programs write in place of an empty cell."""
@@ -91,7 +91,7 @@ STRICT = _Strict(object_pairs_hook=_object, parse_int=_integer, parse_float=_flo
 
 
 def is_string(kind: Any) -> bool:
-    """Whether an Arrow type is one of strings, encoded or not."""
+    """Whether an Arrow type is a string type, or a dictionary of strings."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return kind in (pa.string(), pa.large_string(), pa.string_view())
 
@@ -99,7 +99,7 @@ def is_string(kind: Any) -> bool:
 def list_of(cell: str, sep: str) -> Any:
     """The list or object that a cell writes out, or its parts between separators."""
     text = cell.strip()
-    if "np." in text and text[0] in "[({":  # as numpy writes its numbers within lists and objects of Python
+    if "np." in text and text[0] in "[({":  # np.float64(0.5), as Python prints numbers of numpy in lists
         text = _SCALAR.sub(lambda match: match[1] or match[2] or match[3], text)
     if (call := _CALL.fullmatch(text)) is not None:
         return list_of(call[1], sep) if call[1] else []
@@ -107,12 +107,12 @@ def list_of(cell: str, sep: str) -> Any:
         with suppress(*_NO_LITERAL):
             if isinstance(value := ast.literal_eval(text), tuple) and text[0] == "(":
                 return [*value]
-            if isinstance(value, str) and _OBJECT.fullmatch(value):  # which was written out twice
+            if isinstance(value, str) and _OBJECT.fullmatch(value):  # a list that was converted to text twice
                 return list_of(value, sep)
     if not (is_open := _OPEN.fullmatch(text)) and not _OBJECT.fullmatch(text):
         return [part for piece in text.split(sep) if (part := piece.strip())]
     try:
-        return STRICT.decode(text) or []  # of Postgres {} is a list
+        return STRICT.decode(text) or []  # {} is an empty list of Postgres
     except InputError:
         raise
     except ValueError:
@@ -126,12 +126,12 @@ def list_of(cell: str, sep: str) -> Any:
             return [{"t": True, "f": False}[word] for word in tokens]
         if at == len(inside) and not is_open:
             return [_value(token, braces=braces) for token in tokens]
-        value = ast.literal_eval(text)  # such as pairs
+        value = ast.literal_eval(text)  # lists in lists, such as pairs
         if isinstance(value, list | dict):
             return value
     except _NO_LITERAL:
         pass
-    # As Java, Spark and DuckDB write lists; commas may be in labels, unless they are said to separate them.
+    # Java, Spark and DuckDB write lists without quotes: a comma may be part of a label, unless ``sep`` is a comma.
     parts = [*map(str.strip, inside.split(","))]
     are_bare = text[0] == "[" and not is_open and all(map(_BARE.fullmatch, parts))
     if are_bare and sep == ",":
@@ -147,7 +147,7 @@ def _value(word: str, *, braces: bool) -> Any:
     value = _WORDS[word.lower()] if word.lower() in _WORDS else ast.literal_eval(word)
     if isinstance(value, str | int | float):
         return value
-    raise ValueError(f"{word} is no label")  # such as the dots with which numpy shortens
+    raise ValueError(f"{word} is no label")  # such as "..." in arrays that numpy shortened
 
 
 def _joined(column: Any) -> Any:
@@ -156,7 +156,7 @@ def _joined(column: Any) -> Any:
 
 
 def lists_of(column: Any, sep: str) -> Any:
-    """What the cells of a column hold, as an array of lists if none of them writes a list out."""
+    """The parts of each cell of a column: an Arrow array of lists, or a Python list if a cell spells out a list."""
     cells, nulls = pc.utf8_trim_whitespace(_joined(column)), column.is_null().combine_chunks()
     first = pc.is_in(pc.utf8_slice_codeunits(cells, 0, 1), pa.array(["[", "{", '"'], cells.type))
     if pc.any(pc.or_(first, pc.ends_with(cells, ")"))).as_py():
@@ -171,7 +171,7 @@ def lists_of(column: Any, sep: str) -> Any:
 
 
 def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
-    """The numbers that cells are, none in empty ones; or, with ``flags``, the booleans."""
+    """Cells of text as numbers, or as booleans if ``flags`` allows them; an empty cell becomes null."""
     text = pc.utf8_trim_whitespace(_joined(column))
     text = pc.if_else(pc.equal(text, ""), None, text)
     kinds = [(pa.float64(), _NUMBER), (pa.bool_(), _FLAG)][: 1 + flags]
@@ -180,7 +180,7 @@ def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
             values = text.cast(kind)
             sizes = np.abs(values.to_numpy(zero_copy_only=False)) if kind == "double" else np.zeros(0)
             for row in np.flatnonzero(sizes >= 2.0**53).tolist():
-                _check_held(text[row].as_py(), name, f" (row {row} of the batch)")
+                _check_exact(text[row].as_py(), name, f" (row {row} of the batch)")
             return pa.chunked_array([values])
     wrong = max(pc.index(pc.match_substring_regex(text, form, ignore_case=True), False).as_py() for _, form in kinds)
     cell = column[wrong].as_py()
@@ -189,8 +189,8 @@ def numbers_of(column: Any, name: str, *, flags: bool = True) -> Any:
     raise InputError(f"column {name!r} must hold {what}, not {quoted(cell)}{advice} (row {wrong} of the batch)")
 
 
-def _check_held(cell: str, name: str, place: str = "") -> None:
-    """Raise for an integer that no float64 equals, which other files refuse too, and for a number beyond them all."""
+def _check_exact(cell: str, name: str, place: str = "") -> None:
+    """Raise for an integer that no float64 equals, as for files of other formats, and for a number beyond float64."""
     number, (whole, _, fraction) = float(cell), cell.partition(".")
     digits = "" if fraction.strip("0") else whole.lstrip("+-0")
     if "n" not in cell.lower() and (math.isinf(number) or (digits.isdigit() and int(digits) != abs(number))):
@@ -198,9 +198,9 @@ def _check_held(cell: str, name: str, place: str = "") -> None:
 
 
 def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
-    """The scores in a cell such as ``cat:0.9|dog:0.2``; without labels, where these are in another column."""
+    """The scores in a cell such as ``cat:0.9|dog:0.2``, or ``0.9|0.2`` if another column has the labels."""
     parts, text = list_of(cell, sep), cell.strip()
-    is_array = text[:1] == "{" and isinstance(parts, list)  # of Postgres, without quotes
+    is_array = text[:1] == "{" and isinstance(parts, list)  # an array of Postgres
     if _OBJECT.fullmatch(text) and not is_array:
         return parts
     try:
@@ -217,21 +217,21 @@ def scores_of(cell: str, sep: str, name: str, *, labelled: bool) -> Any:
 
 
 def _score(text: str, name: str) -> float:
-    if "_" in text or not text.isascii():  # which Python reads
+    if "_" in text or not text.isascii():  # float() reads "1_000", and digits of all scripts
         raise ValueError(text)
     if abs(number := float(text)) >= 2.0**53:
-        _check_held(text.strip(), name)
+        _check_exact(text.strip(), name)
     return number
 
 
 def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> None:
-    """Warn of, or refuse, cells in a state's first rows with labels that are probably misread."""
+    """Warn of, or refuse, cells whose labels are probably misread, in the first rows that a state counts."""
     rows = [row for row in table if isinstance(row, Mapping)] if isinstance(table, list) else None
     if state.examples or (rows is not None and (not rows or columns.sep is None)):
         return
     names = table.column_names if rows is None else [*rows[0]]
-    labels = config_of(state).rows == "labels"  # then cells hold labels, as lists do
-    chosen, sep = columns.sep is not None, columns.sep or sep  # which is passed for rows where nobody chose it
+    labels = config_of(state).rows == "labels"  # the user said that lists hold labels
+    chosen, sep = columns.sep is not None, columns.sep or sep  # ``sep`` is the default of the format
     roles = ("actual", "predicted", "mask", "scores")
     single = {name: role for name, role in columns.roles if role in roles and columns.wide(role, names) is None}
     wide = columns.labels_in(names)
@@ -255,7 +255,7 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
 
 
 def _check_labels(cells: list[str], sep: str, title: str, wide: set[str], labels: bool, *, chosen: bool) -> None:
-    """Check one column of labels."""
+    """Warn of, or refuse, cells of one column that are probably no labels."""
     if wide and cells and {"0", "1"}.issuperset(cells) and not wide.issuperset(cells):
         name = title.split("'")[1]
         like = next((f" such as {name.removesuffix(label) + '*'!r}" for label in wide if name.endswith(label)), "")
@@ -278,10 +278,10 @@ def _check_labels(cells: list[str], sep: str, title: str, wide: set[str], labels
 
 
 def _check_separator(cells: list[str], whole: set[str], sep: str, title: str, *, chosen: bool) -> None:
-    """Check the separator of one column, without its scores; ``whole`` are the cells of all."""
-    # A space is taken for a separator only if nobody chose another.
+    """Warn if the cells of one column, without scores, seem to have another separator; ``whole``: those of all."""
+    # A space is tried only if the user chose no separator.
     for other in "" if any(sep in cell for cell in cells) else SEPARATORS[: -1 if chosen else None]:
-        if other in "+&:#" and any("" in cell.split(other) for cell in cells):  # of "A+" or "C++"
+        if other in "+&:#" and any("" in cell.split(other) for cell in cells):  # labels such as "A+" and "C++"
             continue
         split = {cell: {*map(str.strip, cell.split(other))} - {""} for cell in cells}
         pieces = Counter(chain.from_iterable(split.values()))
@@ -289,6 +289,6 @@ def _check_separator(cells: list[str], whole: set[str], sep: str, title: str, *,
         is_label = other in ",;" and any(whole & split[cell] for cell in cells if other in cell)
         if many is not None and (is_label or sum(count > 1 for count in pieces.values()) * 2 > len(pieces)):
             some = f"no cell of {title} holds the separator {sep!r}, but some hold {other!r}, such as {quoted(many)}"
-            marks = [piece for piece in pieces if other == " " and not any(map(str.isalnum, piece))]  # of "a & b"
+            marks = [piece for piece in pieces if other == " " and not any(map(str.isalnum, piece))]  # "&" in "a & b"
             warn(f"{some}; if this separates labels, give {option('sep', f' {marks[0]} ' if marks else other)}")
             return

@@ -20,15 +20,15 @@ from streameval.schema.text import check_choice, common_prefix, number_of, quote
 Names: TypeAlias = str | Sequence[str]
 OneSided: TypeAlias = Literal["error", "ignore"]
 
-SUFFIX = "\0truth"  # of the columns of a joined table, since both may call theirs "labels"; no table has such names
-SEPARATORS = ",;\t\n|/+&:#\u3001\uff0c\uff1b "  # the last but one of Chinese and Japanese
+SUFFIX = "\0truth"  # ends the names of truths in a join, since both tables may have a column "labels"
+SEPARATORS = ",;\t\n|/+&:#\u3001\uff0c\uff1b "  # three of them are Chinese and Japanese
 _SINGLE = ("actual", "predicted", "scores", "weight", "mask", "example", "label")
 WIDE = ("actual", "predicted", "scores", "mask")
 _ORDERED = (list, tuple, np.ndarray)
 _ROLES = {"y_true": "actual", "y_pred": "predicted", "mask": "mask", "weights": "weight", "weight": "weight"}
 _WAYS = re.compile(r"for indicators give .*? or rows='indicator', for labels sets or")
-_CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # of a column for one label
-_EMPTY = re.compile(" is (null|nan); .*")  # whose label cannot be left out
+_CELL = re.compile(r"^column '([^'*]*)\*([^'*]*)'(.*?) is (\S+) for label '([^']*)'")  # one label's column
+_EMPTY = re.compile(" is (null|nan); .*")  # the row cannot leave such a label out
 _UNSCORED = re.compile("give a number, or leave the label out(, or skip the row with --skip-bad)?")
 _SLICED = re.compile(r"^where\[('[^']*')\]")
 _OPENING = re.compile(rf"^({'|'.join(_ROLES)})\b(\[(\d+)\])?")
@@ -95,7 +95,7 @@ class Columns:
     def __post_init__(self) -> None:
         for role in ("by", *WIDE):
             names: Any = getattr(self, role)
-            names = names.tolist() if hasattr(names, "tolist") else names  # of numpy and pandas
+            names = names.tolist() if hasattr(names, "tolist") else names  # arrays of numpy and pandas
             names = (names,) if role == "by" and isinstance(names, str) else names
             names = tuple(names) if isinstance(names, list) else names
             if role == "by" and not _are_names(names):
@@ -147,7 +147,7 @@ class Columns:
                 columns += wide[role]
                 continue
             if not (count := names.count(name)) and (outer := name.partition(".")[0]) in names:
-                name, count = outer, names.count(outer)  # which holds it
+                name, count = outer, names.count(outer)  # a struct that holds it
             if count != 1:
                 raise self.missing(name, role, names)
             columns.append(name)
@@ -191,7 +191,7 @@ class Columns:
 
         message = _OPENING.sub(column, _WAYS.sub("for indicators give rows='indicator', for labels", message))
         message = _SLICED.sub(rf"column \1 ({option('by')})", message)
-        if self.example is not None:  # of rows for each label, of which a row that is left out has a truth too
+        if self.example is not None:  # a row is one label with its truth, so that it cannot be left out
             least = "give a number, such as the lowest score where the model has none"
             message = _UNSCORED.sub("give 0 or 1" if self.scores is None else least, message)
         cell = _CELL.sub(r"column '\1\5\2'\3 is \4", message)
@@ -199,14 +199,14 @@ class Columns:
         return cell if cell == message else wording(cell, filled)
 
     def scores_of(self, labels: Any, scores: Any) -> Any:
-        """The scores of a row as ``update_many`` reads them: of the ``labels``, if another column has them."""
+        """The scores of a row as ``update_many`` reads them; a mapping, if another column has the ``labels``."""
         if self.predicted is None:
             kinds = set(map(type, scores)) if isinstance(scores, list | tuple) else set()
             if any(issubclass(kind, str) for kind in kinds):
                 forms = wording("a mapping label -> number", "an object label: number")
                 forms += ", or a list of (label, number) or of numbers"
                 raise InputError(f"column {self.scores!r} must hold {forms}, not {quoted(scores)}")
-            return np.array(scores) if kinds == {int} else scores  # in whose list it would read labels
+            return np.array(scores) if kinds == {int} else scores  # a list of integers would be read as labels
         if labels is None and scores is None:
             return None
         names = f"columns {self.predicted!r} and {self.scores!r}"
@@ -222,7 +222,7 @@ class Columns:
 
 @lru_cache(maxsize=64)
 def _wide(columns: Columns, names: tuple[Any, ...]) -> dict[str, dict[str, str]]:
-    """The columns of each role that has several, with their labels."""
+    """For each role that has a column for each label: the label of each of these columns."""
     wide: dict[str, dict[str, str]] = {}
     for role in WIDE:
         patterns = getattr(columns, role) or ()

@@ -17,7 +17,7 @@ from streameval.tabular.job import Job, JobOptions, Metrics, RowOptions, State, 
 from streameval.tabular.rows import Block, RowError
 
 StateT = TypeVar("StateT", bound=State)
-_ROWS = 2**17  # rows of a batch: enough for the cost of a call not to show, few enough to need no memory to speak of
+_ROWS = 2**17  # rows of a batch: so many that the cost of a call is negligible, so few that its memory is too
 _REASONS = 3
 
 
@@ -33,14 +33,14 @@ class Counting:
 
     def __init__(self, job: Job, *, window: Any = None, skip: Callable[..., None] | None = None) -> None:
         self.job, self.state, self.window = job, job.fresh(), window
-        self.skip = skip  # called with a number of rows of which the bad ones are counted, it may raise
+        self.skip = skip  # called with the number of rows that were checked so far; it may raise
         self.rows = self.skipped = self.last_skipped = 0
         self.reasons: list[str] = []
         self._labels = set[str]()
         warn_of_same(job.columns)
 
     def add(self, block: Block) -> None:
-        """Count a block; a bad row that is not to be skipped is an error that has its place."""
+        """Count a block; a bad row that may not be skipped raises an error that says where the row is."""
         rows, columns = block.rows, self.job.columns
         from streameval.tabular.arrow import table_of
         from streameval.tabular.cells import check_cells
@@ -73,16 +73,16 @@ class Counting:
                 return
             for start, stop in ((0, half), (half, len(rows))):
                 self._add(rows[start:stop], first + start, block)
-            if self.skip is None:  # only together they are wrong
+            if self.skip is None:  # neither half is wrong, only both together
                 raise type(error)(block.located(self.job.columns.describe(str(error)), first, len(rows))) from None
 
     def _count(self, rows: Any, sep: str | None) -> None:
         if isinstance(rows, list) and (wrong := next((row for row in rows if isinstance(row, RowError)), None)):
-            raise copy(wrong)  # as an error that its own frames hold is garbage, and the file stays open until then
+            raise copy(wrong)  # a raised error is in a cycle with its frames, which would hold the file open
         if arguments := self.job.arguments(rows, sep):
             self.state.update_many(**arguments)
             if self.window is not None:
-                with silent():  # of what the state has warned
+                with silent():  # the state has warned already
                     self.window.update_many(**{name: value for name, value in arguments.items() if name != "where"})
 
     def _bad(self, block: Block, row: int, error: StreamevalError) -> None:
@@ -169,7 +169,7 @@ def evaluate_table(
 
 
 def with_truth(job: Job, truth: object, join: str | None) -> Job:
-    """The job of rows whose true labels are in another source, if one is named."""
+    """The job, changed to join its rows with true labels from another source if one is named."""
     if truth is None and join is None:
         return job
     if truth is None or join is None:
@@ -183,7 +183,7 @@ def with_truth(job: Job, truth: object, join: str | None) -> Job:
 
 
 def count_rows(job: Job, source: object, *, batch_size: int | None = None) -> State:
-    """What a job counts of a source; arguments and errors are those of `evaluate_table`."""
+    """The state of all rows of a source; arguments and errors are those of `evaluate_table`."""
     if batch_size is not None:
         batch_size = check_number("batch_size", batch_size, 1)
     from streameval.tabular.arrow import ArrowError  # imported late, since pyarrow is optional
@@ -194,7 +194,7 @@ def count_rows(job: Job, source: object, *, batch_size: int | None = None) -> St
     try:
         for block in blocks:
             counting.add(block)
-            del block  # while the next is read
+            del block  # frees it while the next is read
     except (ArrowError, OSError) as error:
         raise InputError(f"the table cannot be read: {error}") from error
     return counting.state

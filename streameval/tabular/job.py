@@ -25,7 +25,7 @@ State: TypeAlias = Evaluator | Metric | Sliced[Any]
 Listed: TypeAlias = Iterable[MetricLike] | Evaluator | None  # what is counted by an `Evaluator`
 Metrics: TypeAlias = Listed | Metric | Sliced[Any]
 
-_COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options of what counts
+_COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options of the object that counts
 
 
 class RowOptions(TypedDict, total=False):
@@ -46,7 +46,7 @@ class RowOptions(TypedDict, total=False):
 
 
 class JobOptions(RowOptions, total=False):
-    """The same where rows may be sliced."""
+    """The options of `RowOptions`, and ``by``, for functions that may slice rows."""
 
     by: str | Iterable[str] | None
 
@@ -110,7 +110,7 @@ class Job:
         ignores = counted["unknown"] == "ignore"
         columns = Columns(actual, predicted, by=by, one_sided="ignore" if ignores else "error", **arguments)
         if ignores and counted["labels"] is None and any("*" in name for name in columns.names):
-            counted["unknown"] = None  # the columns are all that it is about
+            counted["unknown"] = None  # only the columns had to ignore labels
         state = _built(metrics, **counted)
         if isinstance(state, Sliced):
             if by and by != state.by:
@@ -187,7 +187,7 @@ class Job:
 
 
 def check_options(start: str, options: Mapping[str, object], *own: str) -> None:
-    """Raise `InputError`, which starts so, for options that are neither a function's ``own`` nor those of `Job.of`."""
+    """Raise `InputError`, with ``start`` first, for options that are neither a function's ``own`` nor of `Job.of`."""
     known = ["actual", "predicted", "metrics", *own, *JobOptions.__annotations__]
     refuse_unknown(start, known, options)
 

@@ -20,22 +20,22 @@ from streameval.tabular.cells import is_string, numbers_of
 from streameval.tabular.columns import SUFFIX, WIDE, Columns, Names
 from streameval.tabular.rows import Block, RowError, column_of
 
-_WRITTEN = re.compile(re.escape(repr(SUFFIX)[1:-1]) + "(['\"])")  # with the quote that ends a name
+_WRITTEN = re.compile(re.escape(repr(SUFFIX)[1:-1]) + "(['\"])")  # and the quotation mark after the name
 
 
 @dataclass(frozen=True, slots=True)
 class Side(Columns):
-    """The columns that one of two tables has to have, and those that either may have."""
+    """The columns to read from one of two joined tables; ``optional`` ones may be in either."""
 
     optional: tuple[str, ...] = ()
-    role: str = "actual"  # of what stands for the true labels
+    role: str = "actual"  # the user's argument for the columns that this side calls ``actual``
 
     def missing(self, name: str, role: str, names: Iterable[object]) -> InputError:
-        """The same in the words of the arguments, of which ``by`` holds the key here."""
+        """As for `Columns`, but naming the arguments of the user: ``by`` of a side is the key of the join."""
         return super(Side, self).missing(name, {"by": "join", "actual": self.role}.get(role, role), names)
 
     def check_names(self, names: Iterable[Any]) -> list[str]:
-        """The columns that are read."""
+        """The columns that are read, with the optional ones that this table has."""
         names = list(names)
         read = super(Side, self).check_names(names)
         return [*dict.fromkeys([*read, *(name for name in self.optional if name in names)])]
@@ -43,7 +43,7 @@ class Side(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Joined(Columns):
-    """The columns of rows that are joined by a key with those of another table, which has the true labels."""
+    """The columns of a table whose true labels are in another table; the column ``key`` joins their rows."""
 
     truth: Any = field(default=None, compare=False)
     key: str = ""
@@ -51,7 +51,7 @@ class Joined(Columns):
 
     @classmethod
     def of(cls, columns: Columns, truth: object, key: str) -> Joined:
-        """``columns`` of which ``actual`` and ``mask`` are in the table ``truth``."""
+        """``columns``, but with ``actual`` and ``mask`` in the table ``truth``."""
         if not isinstance(key, str):
             raise InputError(f"{option('join')} must be the name of a column, not {quoted(key)}")
         options: dict[str, Any] = {"null": columns.null, "sep": columns.sep}
@@ -68,11 +68,11 @@ class Joined(Columns):
         return cls(**values, truth=truth, key=key, sides=sides)
 
     def describe(self, message: str) -> str:
-        """The same, where a column of the other table has the name that it has there."""
+        """As for `Columns`; a column of the truths has the name that it has in its own table, without `SUFFIX`."""
         return _WRITTEN.sub(r"\1 of the truths", super(Joined, self).describe(message))
 
     def names_for(self, role: str, names: Iterable[Any]) -> list[str]:
-        """The names of the columns of one of both tables."""
+        """The columns that a pattern may match: those of the table that has this role."""
         own = [name for name in super(Joined, self).names_for(role, names) if name != self.key]
         return [name for name in own if name.endswith(SUFFIX) == (role in ("actual", "mask"))]
 
@@ -82,14 +82,14 @@ def _renamed(names: Names) -> Names:
 
 
 class _Keys:
-    """The keys of one of two tables: for each, with its type, which row has it, and where this is."""
+    """The keys of one table: for (type, value) of each, the number of its row and a function that says its place."""
 
     def __init__(self, name: str) -> None:
         self.name, self.count = name, 0
         self.rows: dict[tuple[type, Any], tuple[int, Callable[[], str]]] = {}
 
     def add(self, block: Block) -> list[tuple[type, Any]]:
-        """The keys of the next rows; `InputError` if one is in two rows."""
+        """The keys of the next rows; `InputError` if a key is in two rows."""
         rows, name = block.rows, self.name
         is_list = isinstance(rows, list)
         values = column_of(rows, name, "join", block.place) if is_list else rows.column(name).to_pylist()
@@ -110,7 +110,7 @@ class _Keys:
 
 
 def inner_join(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined) -> Iterator[Block]:
-    """The rows that are in both of two tables, of which the second is held in memory; warns of the others."""
+    """The rows whose keys are in both tables; holds all truths in memory, and warns of rows without a partner."""
     keys, known, matched = _Keys(columns.key), _Keys(columns.key), 0
     parts = [_checked(block, columns.sides[1]) for block in truths]
     for part in parts:
@@ -122,7 +122,7 @@ def inner_join(blocks: Iterable[Block], truths: Iterable[Block], columns: Joined
     kinds = {str(table.select(each).schema.types) for each, table in zip(names, tables, strict=True)}
     if len(tables) == len(parts) and len(kinds) == 1:
         truth: Any = _table(parts, columns.sides[1])
-    else:  # Arrow would make one type of several, and lists of floats are rows
+    else:  # Arrow would convert all to one type, and integer labels to floats, which are no labels
         truth = [row for part in parts for row in (part.rows if isinstance(part.rows, list) else rows_of(part.rows))]
     for block in (_checked(block, columns.sides[0]) for block in blocks):
         partners = {row: known.rows[key] for row, key in enumerate(keys.add(block)) if key in known.rows}
@@ -148,14 +148,14 @@ def _taken(rows: Any, places: list[int]) -> Any:
 
 
 def _merged(rows: Any, truths: Any, columns: Joined, places: Sequence[Callable[[], str]]) -> tuple[Any, list[str]]:
-    """Rows with the columns of their truths, as a table if both are, and which of these have their names from there."""
+    """Rows with the columns of their truths, a table if both are; and the columns that only the truths have."""
     names, have = (list(part[0] if isinstance(part, list) else part.column_names) for part in (truths, rows))
     named = [(name, role) for name, role in columns.sides[1].roles if role in ("actual", "mask")]
     roles = {old: role for name, role in named for old in columns.sides[1].wide(role, names) or [name]}
     renamed = {old: old + SUFFIX for old in roles}
     own = [name for name in (*columns.by, columns.weight or "") if name in names and name not in have]
     renamed |= {name: name for name in own}
-    if isinstance(rows, list) or isinstance(truths, list):  # mappings, of which a table would make one type
+    if isinstance(rows, list) or isinstance(truths, list):  # a table would convert mixed values to one type
         lists = [part if isinstance(part, list) else rows_of(part) for part in (rows, truths)]
         values = {
             new: column_of(lists[1], old, roles.get(old, "truth"), lambda row: places[row]())
@@ -172,12 +172,12 @@ def _chosen(block: Block, rows: list[int], row: int) -> str:
 
 
 def _checked(block: Block, columns: Columns) -> Block:
-    """The same block, if all of its rows can be read, as a table of Arrow or a list of mappings."""
+    """The block as an Arrow table or a list of mappings; `InputError` if a row cannot be read."""
     if not isinstance(block.rows, list):
         table = table_of(block.rows, columns)
         if isinstance(table, list):
             return replace(block, rows=table)
-        views = "string_view" in str(table.schema)  # from which Arrow takes no rows
+        views = "string_view" in str(table.schema)  # a type that ``take`` of Arrow refuses
         return replace(block, rows=rows_of(table) if views else table)
     for number, row in enumerate(block.rows):
         if not isinstance(row, Mapping):
@@ -211,7 +211,7 @@ def _array(values: list[Any], name: str, place: Callable[[int], str]) -> Any:
 
 
 def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
-    """The examples of a table that has a row for each label of an example; all of it is held in memory."""
+    """The examples of a table that has a row for each label of an example; holds the whole table in memory."""
     parts = [_checked(block, columns) for block in blocks if len(block.rows)]
     if not parts:
         return
@@ -248,14 +248,14 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
 
 
 def _place_of(parts: Iterable[Block], order: np.ndarray[Any, Any], row: int) -> str:
-    """Where a row of a sorted table is."""
+    """The place in its source of a row of the sorted table."""
     part, at = next(islice(((part, at) for part in parts for at in range(len(part.rows))), int(order[row]), None))
     return part.place(at)
 
 
 def _codes(column: Any) -> np.ndarray[Any, Any]:
-    """A code for each value, nulls among them."""
+    """An integer code for each value of a column; nulls have a code too."""
     values = column.combine_chunks()
-    if pa.types.is_dictionary(values.type):  # which may hold a value twice, and has no codes of nulls
+    if pa.types.is_dictionary(values.type):  # a dictionary may hold a value twice, and nulls have no code
         values = values.dictionary_decode()
     return values.dictionary_encode("encode").indices.to_numpy()  # type: ignore[no-any-return]  # Arrow has no types

@@ -16,12 +16,12 @@ from streameval.tabular.columns import SEPARATORS, WIDE, Columns
 
 _COLUMN = re.compile(r"column (['\"])(.*?)\1( of the truths)?")
 _ROW = re.compile(r" \(row (\d+) of the batch\)")
-_KNOWN = 100  # rows after which it is known which keys they have
-_AT_ONCE = 4096  # rows that are counted in one call: enough for the cost of a call not to show
+_KNOWN = 100  # rows after which every key should have occurred
+_AT_ONCE = 4096  # rows counted in one call: so many that the cost of the call is negligible
 
 
 class RowError(InputError):
-    """A row that cannot be read, and perhaps at which of its characters, from 1."""
+    """A row that cannot be read; ``column`` is the character with the fault, from 1, if this is known."""
 
     def __init__(self, text: str, column: int | None = None) -> None:
         super().__init__(text)
@@ -34,17 +34,17 @@ class EmptyError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some rows: a table or data frame, or a list of objects, in which a `RowError` stands for a row."""
+    """Some rows: a table, a data frame or a list of objects, in which a `RowError` replaces an unreadable row."""
 
     rows: Any
-    place: Callable[[int], str]  # where a row is, such as ``file.jsonl:3``
-    size: int = 0  # bytes of the file that it takes
-    sep: str | None = None  # what is between labels in a cell of text, if nobody said it
-    # If truths are in another table, where those of rows are, and which other columns are only there.
+    place: Callable[[int], str]  # says where a row is, such as ``file.jsonl:3``
+    size: int = 0  # bytes that the rows take in their file
+    sep: str | None = None  # the separator of labels in cells of text, unless the user chose one
+    # If the truths are in another table: the place of each row's truth, and the other columns that only it has.
     truths: tuple[Sequence[Callable[[], str]], Collection[str]] = ((), ())
 
     def located(self, text: str, first: int = 0, rows: int = 1, column: int | None = None) -> str:
-        """A message about some rows, with the place of the one that it speaks of; or of its truth, if that is wrong."""
+        """A message with the place of the row that it is about, or of that row's truth if it names a column there."""
         spoken = _ROW.search(text)
         row = first + (int(spoken[1]) if spoken else 0)
         places, names = self.truths
@@ -55,7 +55,7 @@ class Block:
 
 
 def blocks_of(items: Iterable[object]) -> Iterator[Any]:
-    """Tables one by one, and lists of rows."""
+    """Each table as a block of its own, and runs of rows as lists."""
     source = iter(items)
     while block := list(islice(source, _AT_ONCE)):
         for tables, group in [(False, block)] if set(map(type, block)) == {dict} else groupby(block, is_table):
@@ -63,7 +63,7 @@ def blocks_of(items: Iterable[object]) -> Iterator[Any]:
 
 
 def filled(blocks: Iterator[Block], columns: Columns) -> Iterator[Block]:
-    """With ``null="empty"``, objects with None for the lists that they lack; all may not, as by a typing error."""
+    """With ``null="empty"``, add None for list columns that a mapping lacks; `InputError` for one that all lack."""
     lists = {name: None for name, role in columns.roles if role in WIDE and name == getattr(columns, role)}
     lists = {name: None for name in lists if not {".", "*"}.intersection(name)}
     if columns.null == "error" or columns.example is not None or not lists:
@@ -88,7 +88,7 @@ def is_table(item: Any) -> bool:
 
 
 def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
-    """The arguments of ``update_many`` that say what rows hold."""
+    """The arguments of ``update_many`` for rows that are Python objects."""
     sides = {"actual": "y_true", "predicted": "y_pred", "mask": "mask", "scores": "scores"}
     arguments = {
         argument: _lists(rows, getattr(columns, role), role, columns)
@@ -109,7 +109,7 @@ def read_rows(rows: list[Any], columns: Columns) -> dict[str, Any]:
 
 
 def column_of(rows: list[Any], name: str, role: str, place: Callable[[int], str] | None = None) -> list[Any]:
-    """What each row has in a column; an error says where the row is, if ``place`` does."""
+    """The value of each row in a column; an error says where the row is, if ``place`` is passed."""
     try:
         return list(map(itemgetter(name), rows))
     except (KeyError, IndexError, TypeError, ValueError):
@@ -137,7 +137,7 @@ def _value(row: Any, name: str, role: str, within: str = "") -> Any:
 
 
 def _numbers(rows: list[Any], name: str, role: str, columns: Columns) -> list[Any]:
-    """What each row has in a column; the numbers in cells of strings."""
+    """The value of each row in a column; cells of strings become numbers."""
     values = column_of(rows, name, role)
     if columns.sep is None or not set(map(type, values)) <= {str}:
         return values
@@ -150,7 +150,7 @@ def _numbers(rows: list[Any], name: str, role: str, columns: Columns) -> list[An
 
 
 def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]:
-    """What each row has in a column of lists; nothing for a null, where that is allowed."""
+    """The labels of each row: from a column of lists, cells that are split, or wide columns."""
     wide = columns.wide(role, rows[0]) if isinstance(rows[0], Mapping) else None
     if wide is not None:
         for row in rows:
@@ -173,7 +173,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
 
 
 def _cell(value: Any, columns: Columns) -> Any:
-    """The scores in a cell, which may be a string."""
+    """The scores in a cell; a string is parsed."""
     if not isinstance(value, str) or columns.sep is None:
         return value
     from streameval.tabular.cells import scores_of

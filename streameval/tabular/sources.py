@@ -1,4 +1,4 @@
-"""Whatever can be evaluated as a table, in blocks of its rows; files of Parquet and Arrow, and which a path names."""
+"""Opens every source of rows in blocks: paths and patterns, files of Parquet and Arrow, tables, frames, iterables."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from streameval.tabular.text import STDIN, Keys, read_text, sized, with_keys
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_VALUES = 2**21  # of all columns together in a batch of a Parquet file
-_UNCODED = 2**12  # rows of a batch where strings are not read as codes, so that nobody knows how long they get
+_VALUES = 2**21  # values in a batch of a Parquet file, of all columns together
+_UNCODED = 2**12  # rows of a batch if strings are not read as codes, because their length is unknown
 _STREAM = b"\xff\xff\xff\xff"
 _FORMATS = {b"PAR1": "parquet", b"ARRO": "ipc", _STREAM: "stream"}
-_NAMES = (".parquet", ".pq", ".arrow", ".feather")  # of files that are no text
+_NAMES = (".parquet", ".pq", ".arrow", ".feather")  # suffixes of binary files
 
 
 class Opened(NamedTuple):
-    """Blocks of rows, and what their columns are if it is known beforehand."""
+    """Blocks of rows, and the schema of their columns if it is known before they are read."""
 
     blocks: Iterator[Block]
     schema: Any = None
-    name: str = ""  # of the file that has it, if it is one
+    name: str = ""  # the file that has this schema, if one has
 
 
 def are_paths(source: object) -> TypeGuard[list[PathLike]]:
@@ -53,7 +53,7 @@ def matches_of(path: PathLike) -> list[Path]:
     """The file or folder of a path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
     if not (text := os.fspath(path)):
         raise InputError("a path is the empty string; name a file, a folder or a pattern")
-    if os.path.exists(text):  # noqa: PTH110  # which is also False of what is too long for a name
+    if os.path.exists(text):  # noqa: PTH110  # False too for text that is too long for a name
         return [Path(text)]
     if "://" in text:
         way = wording("give a table that another library reads", "download it, or pipe it to streameval evaluate -")
@@ -66,7 +66,7 @@ def matches_of(path: PathLike) -> list[Path]:
 
 
 def no_file(path: Path) -> InputError:
-    """What to raise where there is no such file; equal extensions do not make names near."""
+    """The error for a file that does not exist; it suggests files whose names are alike without extensions."""
     files = [*path.parent.iterdir()] if os.path.isdir(path.parent) else []  # noqa: PTH112
     stem = path.stem.casefold()
     near = [str(file) for file in files if SequenceMatcher(None, stem, file.stem.casefold()).ratio() > 0.7]
@@ -74,7 +74,7 @@ def no_file(path: Path) -> InputError:
 
 
 def check_distinct(files: Iterable[PathLike]) -> None:
-    """Warn of a file that is there twice, such as by its name and by a pattern, so that its rows count twice."""
+    """Warn of a file that is named twice, such as by its path and by a pattern, because its rows count twice."""
     names: dict[str, list[str]] = {}
     for file in files:
         names.setdefault(os.path.realpath(file), []).append(os.fspath(file))
@@ -83,14 +83,14 @@ def check_distinct(files: Iterable[PathLike]) -> None:
 
 
 def open_source(source: Any, columns: Columns, size: int) -> Opened:
-    """The rows that `evaluate_table` reads, in blocks of at most ``size``; or examples, where these need many rows."""
+    """The rows of a source in blocks of at most ``size``; examples, if the columns say that these have many rows."""
     if isinstance(columns, Joined):
         sides = [_open(*side, size) for side in zip((source, columns.truth), columns.sides, strict=True)]
         return Opened(inner_join(sides[0].blocks, sides[1].blocks, columns))
     opened = _open(source, columns, size)
     if columns.example is not None:
         return Opened(grouped(opened.blocks, columns))
-    if opened.schema is not None:  # so that columns are looked at even if there are no rows
+    if opened.schema is not None:  # checks the columns even if there are no rows
         with naming(opened.name):
             read_table(table_of(opened.schema, columns), columns)
     return opened
@@ -102,12 +102,12 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         if len(paths) > 1:
             check_distinct(file for path in paths for file in files_of(path))
         return open_files(paths, columns, size)
-    if isinstance(source, type | io.TextIOBase):  # a class has the attributes of its objects
+    if isinstance(source, type | io.TextIOBase):  # a class has its objects' attributes
         text = "source is a file that is open as text; give its path, or open it in binary mode, with 'rb'"
         raise InputError(
             f"source must be an object, not a class, {quoted(source)}" if isinstance(source, type) else text
         )
-    # Of a Parquet file, and of a scanner of Arrow.
+    # A Parquet file, and a scanner of Arrow.
     source = source.iter_batches(size) if hasattr(source, "schema_arrow") else source
     source = source.to_reader() if hasattr(source, "projected_schema") else source
     path, name = getattr(source, "name", None), STDIN
@@ -135,14 +135,14 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         chosen = source.project(", ".join('"' + name.replace('"', '""') + '"' for name in names))
         reader = (chosen.to_arrow_reader if hasattr(chosen, "to_arrow_reader") else chosen.fetch_arrow_reader)(size)
         return Opened(_blocks(reader), reader.schema)
-    # Hugging Face; a stream whose columns are not known, as after a map, is read by rows.
+    # A dataset of Hugging Face; a stream whose columns are not known, as after a map, is read as rows below.
     if hasattr(source, "with_format") and hasattr(source, "iter") and getattr(source, "column_names", None):
         chosen = source.with_format("arrow").select_columns(columns.check_names(source.column_names))
         return Opened(_blocks(chosen.iter(batch_size=size)))
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, pa.RecordBatchReader):
         try:
             source = pa.RecordBatchReader.from_stream(source)
-        except pa.ArrowInvalid as error:  # such as one column, or a type that Arrow does not have
+        except pa.ArrowInvalid as error:  # such as a single column, or a type that Arrow lacks
             raise InputError(f"source is not an Arrow table: {error}; select or cast its columns") from None
     if isinstance(source, pa.RecordBatchReader):
         return Opened(_blocks(_cut(source, size)), source.schema)
@@ -154,7 +154,7 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
 
 
 def _blocks(batches: Iterable[Any], name: str = "", bytes_per_row: float = 0.0) -> Iterator[Block]:
-    """Batches with the numbers of their rows, which Python counts from 0, and files, which have a name, from 1."""
+    """Batches as blocks whose places count rows from 1 in a file, which has a ``name``, and from 0 elsewhere."""
     first = 0
     for batch in batches:
         stop, start = first + len(batch), first + bool(name)
@@ -184,7 +184,7 @@ def _polars(frame: Any, columns: Columns, size: int) -> Opened:
 
 
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened:
-    """The rows of files; where the types of columns differ among files, each is read with its own."""
+    """The rows of files; each file is read with its own column types, which may differ."""
     schemas, blocks = list[tuple[Any, str]](), list[Iterator[Block]]()
     for place in [match for each in paths for match in matches_of(each)]:
         by_format: dict[str, list[str]] = {}
@@ -198,7 +198,7 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
             with _intact(files[0]):
                 kind = ds.ParquetFileFormat() if name == "parquet" else ds.IpcFileFormat()
                 dataset = ds.dataset(files, format=kind)
-            # As strings, whatever the other files are: their types must not depend on these.
+            # Values in names of folders are always strings, so that their type does not depend on other files.
             keys = {key: pa.string() for file in files for key in _keys_of(file) if key not in dataset.schema.names}
             whole = pa.schema([*dataset.schema, *pa.schema(keys)])
             schemas.append((whole, files[0]))
@@ -211,7 +211,7 @@ def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened
 
 
 def _keys_of(file: str) -> Keys:
-    """What folders say of the columns of a file in them, such as ``region=eu``, as Spark and Arrow write it."""
+    """Columns that the folders of a file state in their names, such as ``region=eu``, as Spark and Arrow do."""
     pairs = (folder.split("=", 1) for folder in Path(file).parts[:-1] if "=" in folder)
     return {name: None if value == "__HIVE_DEFAULT_PARTITION__" else unquote(value) for name, value in pairs}
 
@@ -221,7 +221,7 @@ def _intact(file: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        why = " ".join(str(error).split()).rpartition(": ")[2].partition(". ")[0]  # what Arrow says of the file
+        why = " ".join(str(error).split()).rpartition(": ")[2].partition(". ")[0]  # the cause in Arrow's message
         raise InputError(f"{file} cannot be read: {why}; it may be damaged or incomplete") from None
 
 
@@ -256,7 +256,7 @@ def files_of(path: PathLike) -> list[Path]:
 
 
 def _within(folder: Path) -> list[Path]:
-    """The files in a folder and below it, but for hidden ones; a file is the only one in itself."""
+    """The files below a folder, without hidden ones; of a path to a file, this file."""
     if not folder.is_dir():
         return [folder]
     if (folder / "dataset_dict.json").exists():
@@ -273,16 +273,16 @@ def _within(folder: Path) -> list[Path]:
 
 
 def _parquet_files(dataset: Any) -> list[Any]:
-    """The files of a dataset, if all are of Parquet and all of their rows are wanted; otherwise none."""
+    """The files of a dataset, if all are Parquet and no filter drops rows; otherwise an empty list."""
     try:
         files = [*dataset.get_fragments()]
-    except ValueError:  # how Arrow says that the rows are filtered
+    except ValueError:  # raised by Arrow for a dataset with a filter
         return []
     return files if all(hasattr(type(file), "row_groups") for file in files) else []
 
 
 def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) -> Iterator[Any]:
-    """The rows of a Parquet file as they are decoded; Arrow's scans hold all rows of a group at once."""
+    """The batches of a Parquet file, decoded one by one; Arrow's scans would hold a whole row group in memory."""
     from pyarrow.dataset import get_partition_keys
 
     known, own = get_partition_keys(fragment.partition_expression), fragment.physical_schema
@@ -291,7 +291,7 @@ def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) ->
     lists = [name for name, role in columns.roles if role in ("actual", "predicted", "mask")]
     parts = pq.ParquetFile(fragment.open()).schema
     read = {part.path: part for part in map(parts.column, range(len(parts))) if _of(part.path, names)}
-    coded = {  # strings that are read as codes, as they are stored, in half of the time
+    coded = {  # columns of strings to read as codes, as they are stored, which takes half of the time
         path
         for path, part in read.items()
         if part.logical_type.type == "STRING" and _of(path, same)
@@ -316,19 +316,19 @@ def _parquet_batches(fragment: Any, schema: Any, columns: Columns, size: int) ->
 
 
 def _of(path: str, names: Iterable[str]) -> bool:
-    """Whether a column of a Parquet file is, or is within, one of these."""
+    """Whether a column of a Parquet file is one of ``names``, or nested in one."""
     return any(path == name or path.startswith(f"{name}.") for name in names)
 
 
 def _scans(dataset: Any, whole: list[str], columns: Columns) -> list[tuple[Any, Any]]:
-    """The files of a dataset one by one, each with the columns that it holds of those that are read."""
+    """Each file of a dataset, with a schema of those columns to read that the file has."""
     with naming(dataset.files[0]):
         names = columns.check_names(whole)
     scans = list[tuple[Any, Any]]()
     for fragment in dataset.get_fragments():
         with _intact(fragment.path):
             own = fragment.physical_schema
-        # What no file holds comes from the names of folders, such as region=eu.
+        # Columns that no file holds come from the names of folders, such as region=eu.
         parted = _keys_of(fragment.path)
         for name in columns.check_names(dict.fromkeys([*own.names, *whole])):
             if name not in names:
@@ -340,8 +340,8 @@ def _scans(dataset: Any, whole: list[str], columns: Columns) -> list[tuple[Any, 
 
 
 def _format(file: Path) -> str:
-    """The format of a file for Arrow's datasets, or that it is read as a stream."""
-    if not file.is_file():  # such as a pipe, from which every byte comes once
+    """The format of a file: "parquet" or "ipc" for Arrow's datasets, or "stream" for all else."""
+    if not file.is_file():  # such as a pipe, whose bytes can be read only once
         return "stream"
     with file.open("rb") as opened:
         start = opened.read(4)

@@ -25,13 +25,13 @@ from streameval.tabular.columns import Columns
 from streameval.tabular.rows import Block, EmptyError, RowError
 from streameval.wire.envelope import MAGIC
 
-BLOCK = 2**22  # bytes read at a time: enough for the cost of a call not to show, and no memory to speak of
+BLOCK = 2**22  # bytes read at a time: so many that the cost of a call is negligible
 STDIN = "standard input"
 SEP = "|"
 _LONGEST = 2**26
 _PART = 2**21  # bytes that Arrow parses at a time
 _PATIENCE = 2
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin UTF-8
+_MARK = b"\xef\xbb\xbf"  # the byte order mark, with which some programs begin UTF-8
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
@@ -54,21 +54,21 @@ _REFUSED = {
     b"\x80": "a pickle; save the table as CSV or Parquet",
 }  # fmt: skip
 
-Keys: TypeAlias = Mapping[str, str | None]  # the columns that folders say of a file, such as region=eu
-_Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # of a block, the line of each, and how many bytes they take
+Keys: TypeAlias = Mapping[str, str | None]  # columns that names of folders state, such as region=eu
+_Rows: TypeAlias = tuple[Any, Callable[[int], int], int]  # rows, the line of each, and bytes read
 
 _KINDS = {str: pa.string(), int: pa.int64(), bool: pa.bool_()}
 _BETWEEN = re.compile(r"[\s,]*")
-_EXCEL = re.compile(rb"\Asep=.(?=\r?\n)")  # a line that names the delimiter, which is found anyway
-_RULE = re.compile(rb"(?<=\n)[ |]*:?-{3,}:?( *\| *:?-{3,}:?)+[ |]*(?=\r?\n|\Z)")  # below the header of Markdown
+_EXCEL = re.compile(rb"\Asep=.(?=\r?\n)")  # a line that names the delimiter, which is detected anyway
+_RULE = re.compile(rb"(?<=\n)[ |]*:?-{3,}:?( *\| *:?-{3,}:?)+[ |]*(?=\r?\n|\Z)")  # below a header of Markdown
 _ESCAPED = re.compile(rb'(?<!\\)\\"')  # a quotation mark as Spark writes it in a quoted cell
-# Which Arrow accepts, halves of surrogate pairs among them. A search for the byte is ten times as fast as for the rest.
+# What Arrow accepts although it is not JSON. The byte is searched for first, which is ten times as fast as the word.
 _NO_JSON = ((b"\\", b"\\ud"), (b"\\", b"\\uD"), (b"N", b"NaN"), (b"I", b"Inf"))
 _CONSTANT = re.compile(r"[^-]?(NaN|-?Infinity)")
 
 
 def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str | None = None) -> Iterator[Block]:
-    """The rows of a file, with columns ``keys`` where it has none so named; by default its name tells the format."""
+    """The rows of a file, and the columns ``keys`` that it lacks; ``suffix``, by default of its name, is the format."""
     suffix = PurePath(name).suffix.lower() if suffix is None else suffix
     start = stream.peek(16)
     if start.startswith(b"\x1f\x8b"):
@@ -88,14 +88,14 @@ def read_text(stream: Any, name: str, columns: Columns, keys: Keys, suffix: str 
         raise InputError(f"{name} is binary, and neither Parquet nor Arrow; save the table as CSV or Parquet")
     first = b"".join(start.removeprefix(_MARK).split())[:2]
     is_json = first in (b'{"', b"[{") or (suffix not in _DELIMITERS and first[:1] in (b"{", b"[", b""))
-    if suffix in _JSON or is_json:  # which begins as no header of CSV does
+    if suffix in _JSON or is_json:  # no header of CSV begins like JSON
         blocks = _read_array(stream, name) if first[:1] == b"[" else _read_lines(stream, name, columns)
         sep = None
     else:
         blocks, sep = _read_csv(stream, name, columns, _DELIMITERS.get(suffix, ","), keys), SEP
     while (block := next(blocks, None)) is not None:
         joined = Block(with_keys(block[0], keys), partial(_place, name, block[1]), block[2], sep)
-        del block  # rows are not held while the next are read
+        del block  # frees the rows before the next are read
         yield joined
         del joined
 
@@ -105,7 +105,7 @@ def _place(name: str, line: Callable[[int], int], row: int) -> str:
 
 
 def sized(stream: Any, blocks: Iterator[Block]) -> Iterator[Block]:
-    """Blocks with the sizes that they have in a file, such as a compressed one."""
+    """Blocks with the bytes that they take in their file, which may be compressed."""
     seekable, before = stream.seekable(), 0
     for block in blocks:
         now = stream.tell() if seekable else 0
@@ -114,7 +114,7 @@ def sized(stream: Any, blocks: Iterator[Block]) -> Iterator[Block]:
 
 
 def with_keys(rows: Any, keys: Keys) -> Any:
-    """Rows with the columns that folders say of their file, but for those that it has itself."""
+    """Rows with the columns that names of folders state; a column of the file itself has priority."""
     if isinstance(rows, list):
         return [row if isinstance(row, RowError) else {**keys, **row} for row in rows] if keys else rows
     for key, value in keys.items():
@@ -126,10 +126,10 @@ def with_keys(rows: Any, keys: Keys) -> Any:
 def _lines(
     stream: Any, name: str, complete: Callable[[bytes], bool] = lambda _: True
 ) -> Iterator[tuple[int, bytes, int]]:
-    """The number of the first line, the lines, and how many bytes were read; cut only where they are ``complete``."""
+    """Parts of whole lines: the number of the first, the data, the bytes read; cut only where ``complete`` is true."""
     parts: list[bytes] = []
     waiting, line = 0, 1
-    read = stream.read if isinstance(stream, gzip.GzipFile) else stream.read1  # of gzip a few bytes at a time
+    read = stream.read if isinstance(stream, gzip.GzipFile) else stream.read1  # read1 of gzip returns few bytes
     while chunk := read(BLOCK):
         end = chunk.rfind(b"\n") + 1
         waiting += len(chunk)
@@ -161,7 +161,7 @@ def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
 
 
 def _holds_columns(row: Any) -> bool:
-    """Whether an object is a whole data frame: what stands in its rows would be no value of a label."""
+    """Whether an object is a whole data frame: its cells could be neither scores nor flags of labels."""
     columns = row if isinstance(row, dict) else {}
     numbered = all(isinstance(column, dict) and all(map(str.isdigit, column)) for column in columns.values())
     cells = (cell for column in columns.values() for cell in column.values()) if numbered else ()
@@ -169,13 +169,13 @@ def _holds_columns(row: Any) -> bool:
 
 
 def _line(first: int, data: bytes, row: int) -> int:
-    """The line of a row, of those that are not blank."""
+    """The number of the line that holds a row; blank lines hold none."""
     lines = (number for number, line in enumerate(data.split(b"\n"), first) if line.strip())
     return next(islice(lines, row, None))
 
 
 def _read_array(stream: Any, name: str) -> Iterator[_Rows]:
-    """The objects of an array, which is read whole."""
+    """The objects of a JSON array; the whole file is read at once."""
     data = stream.read()
     rows, starts = list[Any](), list[int]()
 
@@ -212,7 +212,7 @@ def _object(value: Any) -> Any:
 
 
 class _Json:
-    """How lines become rows: by Arrow where lists of one type are all there is, which takes half of the time."""
+    """Parses lines: by Arrow if all columns are lists of one type, which takes half of the time, else by orjson."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns, self.orjson = columns, imported("orjson", "reading JSON Lines")
@@ -229,7 +229,7 @@ class _Json:
             rows = list(map(self.orjson.loads, lines))
         except ValueError:
             return [*map(self._row, lines)]
-        # orjson keeps the last of equal keys, without the colon of the first, and makes floats of long integers.
+        # orjson drops all but the last of equal keys, so that colons are missing, and makes floats of long integers.
         digits = data.translate(_DIGITS)
         plain = b"0" * 20 not in digits and not (b"-" in data and b"-" + b"0" * 19 in digits)
         plain = plain and not (b"\\" in data and b"\\u003" in data)  # one byte is found ten times as fast as five
@@ -238,11 +238,11 @@ class _Json:
         return [*map(self._row, lines)]
 
     def _table(self, data: bytes) -> Any:
-        """The same where nothing in the lines could mean something else to Arrow; otherwise None."""
+        """A table of the objects, or None if Arrow could read anything in the lines differently from orjson."""
         if any(byte in data and word in data for byte, word in _NO_JSON):
             return None
         lines = data.count(b"\n") + (not data.endswith(b"\n"))
-        if data[:1] != b"{" or data.count(b"\n{") + 1 != lines:  # blank lines would hide two objects on one line
+        if data[:1] != b"{" or data.count(b"\n{") + 1 != lines:  # a blank line would hide two objects on one line
             return None
         try:
             if not data.isascii():
@@ -253,12 +253,12 @@ class _Json:
         except (pa.ArrowException, ValueError, KeyError, TypeError):
             self.failures += 1
             return None
-        # A null may be a null or a key that is not there.
+        # Arrow writes null for a missing key too.
         nulls = any(table.column(name).null_count for name in table.column_names)
         return None if nulls or len(table) != lines else table
 
     def _types(self, line: bytes) -> Any:
-        """What Arrow is to expect, from the first line; `KeyError` if this is not for Arrow."""
+        """The types of columns that Arrow is to read, from the first line; `KeyError` if lines are not for Arrow."""
         row, kinds = self.orjson.loads(line), dict[str, Any]()
         for name, role in self.columns.roles:
             value = row[name]
@@ -335,8 +335,8 @@ class _Csv:
                 yield before, cells
 
     def read_header(self, data: bytes, name: str, keys: Keys) -> None:
-        """Find the columns in the first row; with another delimiter, or without spaces, if they are found so."""
-        wrong = dict[int, str]()  # by how many columns there are
+        """Look for the columns in the first row; if one is missing, with other delimiters, and without spaces."""
+        wrong = dict[int, str]()  # messages, by the number of cells
         for delimiter in dict.fromkeys((self.delimiter, *",;\t|")):
             before, cells = next(self.records(data, delimiter), (0, []))
             if isinstance(cells, csv.Error):
@@ -385,11 +385,11 @@ class _Csv:
             return None
         heads = ([self.header[place], _MARK.decode() + self.header[place]] for place in self.places.values())
         same = (pc.is_in(column, pa.array(head)) for column, head in zip(read, heads, strict=True))
-        again = pc.any(reduce(pc.and_, same)).as_py()  # a header, perhaps
+        again = pc.any(reduce(pc.and_, same)).as_py()  # a repeated header, perhaps
         return None if again else read.rename_columns([*self.places])
 
     def look_for_rows_in_cells(self, data: bytes, name: str, line: int, rows: int) -> None:
-        """Warn once of a cell whose lines look like rows, as where the quotation mark that ends it is missing."""
+        """Warn once of a cell whose lines look like rows: its closing quotation mark may be missing."""
         if self.warned or self.width < 2 or b'"' not in data or data.count(b"\n") - rows < 3:
             return
         for number, part in enumerate(data.replace(b'""', b"").split(b'"')):
@@ -402,7 +402,7 @@ class _Csv:
             line += part.count(b"\n")
 
     def look_for_empty_rows(self, data: bytes, name: str, line: int) -> None:
-        """Warn once of a row without any value, as spreadsheets leave below a table, if not all columns are labels."""
+        """Warn once of a row of empty cells, as spreadsheets leave below a table, unless all columns are labels."""
         row = self.delimiter.encode() * (self.width - 1)
         labels = {*self.places} - {name for name, role in self.columns.roles if role in ("by", "weight")}
         if self.warned or self.width <= len(labels) or not (data.startswith(row) or b"\n" + row in data):
@@ -417,7 +417,7 @@ class _Csv:
         return first + next(islice(self.records(data, self.delimiter), row + (first == 1), None))[0]
 
     def runs(self, data: bytes, first: int) -> Iterator[tuple[Any, list[int]]]:
-        """Rows that can be read, as tables, and the others, one by one; each with their lines."""
+        """Runs of rows with their lines: readable rows as a table, bad ones as a list of `RowError`."""
         records = islice(self.records(data, self.delimiter), int(first == 1), None)
         checked = [(self._error(cells), cells, first + before) for before, cells in records]
         for is_good, group in groupby(checked, lambda record: record[0] is None):
