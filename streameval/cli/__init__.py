@@ -23,11 +23,11 @@ __all__ = ["main"]
 _NEEDED = ("typer", "rich", "orjson", "pyarrow")
 
 _SPELLINGS = {"--y-true": "--actual", "--y-pred": "--predicted", "--y-score": "--scores"}
-"""Options by the names that arrays have."""
+"""Options that are named like the arguments of functions for arrays."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the command with some arguments, or those of the process.
+    """Run the command with ``args``, or with the arguments of the process.
 
     Returns its exit status: 0, 1 if a check failed, 2 for wrong usage or input, 130 after Ctrl-C.
     """
@@ -36,18 +36,18 @@ def main(args: Sequence[str] | None = None) -> int:
         return _failed(f"the command line needs {', '.join(missing)}; run pip install 'streameval[cli]'")
     try:
         for name in ("SIGTERM", "SIGHUP") if args is None and sys.argv[1:2] == ["watch"] else ():
-            stop = getattr(signal, name, signal.SIGTERM)  # by which a service is stopped, and a terminal closed
-            if signal.getsignal(stop) != signal.SIG_IGN:  # as by nohup
+            stop = getattr(signal, name, signal.SIGTERM)  # sent to stop a service, and when a terminal closes
+            if signal.getsignal(stop) != signal.SIG_IGN:  # nohup ignores SIGHUP, and that holds
                 signal.signal(stop, lambda *_: signal.raise_signal(signal.SIGINT))
         if args is None and "pandas" not in sys.modules:
             _leave_pandas_out()
-        import typer  # only where everything is there
+        import typer  # needs the extra "cli", which was checked above
 
         from streameval.cli.app import app
         from streameval.cli.arguments import usage_error
     except KeyboardInterrupt:  # before anything was counted
         return 130
-    # Typer carries its own Click, or uses that which is installed, depending on its version; the class is the same.
+    # Typer includes a copy of Click or imports Click, depending on its version; either way this is UsageError.
     usage: Any = typer.BadParameter.__mro__[2]
     with _plain_streams(restored=args is not None):
         parts = [word.partition("=") for word in (sys.argv[1:] if args is None else args)]
@@ -61,8 +61,8 @@ def main(args: Sequence[str] | None = None) -> int:
                 warnings.simplefilter("always", DataWarning)
                 run: Any = partial(app, args=words or ["--help"], prog_name="streameval", standalone_mode=False)
                 with until_unread():
-                    code = copy_context().run(run)  # settings hold for this run
-        except SystemExit as end:  # completion of shells
+                    code = copy_context().run(run)  # settings hold for this run only
+        except SystemExit as end:  # raised by completion in shells
             return end.code if isinstance(end.code, int) else 0
         except (KeyboardInterrupt, typer.Abort):
             return 130
@@ -80,20 +80,20 @@ def main(args: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _plain_streams(*, restored: bool) -> Iterator[None]:
-    """Standard streams as the command writes them; those of a program that calls it are restored."""
+    """Set encoding and line ends of the standard streams; if ``restored``, set them back for the calling program."""
     with ExitStack() as ends:
         for name in ("stdout", "stderr"):
-            if getattr(sys, name) is None:  # it was closed
+            if getattr(sys, name) is None:  # its descriptor was closed
                 setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open to the end
             stream = getattr(sys, name)
             if hasattr(stream, "reconfigure"):
                 if restored:
-                    ends.enter_context(suppress(OSError, ValueError))  # it is closed
+                    ends.enter_context(suppress(OSError, ValueError))  # the stream is closed
                     ends.callback(stream.reconfigure, encoding=stream.encoding, errors=stream.errors, newline=None)
-                if not is_terminal(stream):  # as --output writes a file
+                if not is_terminal(stream):  # the same bytes as --output writes
                     encoding = None if os.environ.get("PYTHONIOENCODING") else "utf-8"
                     stream.reconfigure(encoding=encoding, newline="\n")
-                stream.reconfigure(errors="backslashreplace")  # a label must not fail where it cannot be written
+                stream.reconfigure(errors="backslashreplace")  # for labels that the encoding lacks
         yield
 
 
@@ -104,7 +104,7 @@ class _WithoutPandas(MetaPathFinder):
 
 
 def _leave_pandas_out() -> None:
-    """Keep Arrow from importing pandas to see whether a value is a Series: this takes longer than a small file."""
+    """Keep Arrow from importing pandas, which it does to recognise a Series: this takes longer than a small file."""
     import pyarrow
 
     sys.meta_path.insert(0, finder := _WithoutPandas())
@@ -122,7 +122,7 @@ def _failed(text: str) -> int:
 def _warned(message: Warning | str, *_: object, **__: object) -> None:
     text = str(message)
     if isinstance(message, DataWarning):
-        if text in WARNINGS.get():  # of another reading of the same state
+        if text in WARNINGS.get():  # the state was read before
             return
         WARNINGS.get().append(text)
     say(f"warning: {_one_line(text)}")

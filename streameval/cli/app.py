@@ -57,7 +57,7 @@ _Version = Annotated[
 
 
 @app.callback()
-def _main(version: _Version = False) -> None:  # its callback answers
+def _main(version: _Version = False) -> None:  # _version() handles the option
     """Exact multi-label evaluation of files and streams."""
 
 
@@ -122,7 +122,7 @@ def watch(
 
 
 def _read(sources: list[Source], options: Mapping[str, Any]) -> list[str | Path]:
-    """The files that are read, those of options among them."""
+    """The files that a command reads, including those of options."""
     more = [options[name] for name in ("threshold", "truth") if options.get(name)]
     return [*(file for source in sources for file in source.files), *more]
 
@@ -130,7 +130,7 @@ def _read(sources: list[Source], options: Mapping[str, Any]) -> list[str | Path]
 def _count(
     sources: list[Source], counting: Counting, seen: AbstractContextManager[Advance], options: Mapping[str, Any]
 ) -> bool:
-    """Count all rows of some files, and say which were skipped; whether Ctrl-C ended it before."""
+    """Count all rows of files, and report skipped ones; returns whether Ctrl-C ended the counting."""
     check_distinct(file for source in sources for file in source.files)
     with seen as advance:
         stopped = count(sources, counting, advance, allow_empty=options["allow_empty"], limit=options.get("limit"))
@@ -189,7 +189,7 @@ def show_state(state: Path, shown_by: list[str] | None = None, **options: Any) -
         raise UserError(f"{state} {some if columns else 'has no slices; evaluate makes them with --by'}")
     own = tuple(spec.key for spec in (saved.specs if threshold is None else saved.judged_specs))
     specs = specs_of(names or own, options["beta"], zero_division)
-    saved.report.values(specs if names else (), strict=True)  # raises for what cannot be read
+    saved.report.values(specs if names else (), strict=True)  # raises for metrics that cannot be read
     result = replace(saved, specs=tuple(specs), zero_division=zero_division, by=by).with_checks(output.checks)
     return output.write(result.document({"files": [str(state)]}, names, renamed(names)), result)
 

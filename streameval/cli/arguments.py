@@ -1,4 +1,4 @@
-"""The arguments and options of the commands, their help pages, and what is wrong with a command line."""
+"""The arguments and options of the commands, their help pages, and the errors of a command line."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ Output of results
 Output of evaluate
 --save STATE         Save the state, for 'merge', 'show', 'report', 'compare' and 'thresholds'.
 """
-"""By panel and group: names, metavariables and help. The name of a parameter stands first where no option has it."""
+"""By panel and group: names, metavariables and help. A parameter that no option is named after stands first."""
 
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("labels", "actual", "predicted", "scores", "mask", "by", "metrics", "fail_if"), list[str] | None),
@@ -116,9 +116,9 @@ _KINDS: dict[str, Any] = {
     **dict.fromkeys(("beta", "zero_division"), float | None), "top": int, "rows": Rows | None,
     "unknown": Unknown | None, "null": Null | None, "format": Format | None, "digits": int,
 }  # fmt: skip
-"""The types of options of groups; of any other it is a string, or a switch without a metavariable."""
+"""The types of options of groups; any other option is a string, or a switch if it has no metavariable."""
 
-_GROUPS: dict[str, list[str]] = {}  # the names of options that several commands have
+_GROUPS: dict[str, list[str]] = {}  # the names of options by group, which commands share
 
 
 def _read_words() -> dict[str, tuple[str, list[str], str, str]]:
@@ -141,7 +141,7 @@ _DESCRIBED = _read_words()
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """Names of metrics, each after those that stand before a comma."""
+    """Names of metrics that complete the part after the last comma."""
     before, comma, start = incomplete.rpartition(",")
     keys = [MetricSpec(entry.name, average).key for entry in catalogue() for average in entry.averages]
     return [f"{before}{comma}{key}" for key in keys if key.startswith(start)]
@@ -149,7 +149,7 @@ def metric_names(incomplete: str) -> list[str]:
 
 def column_names(ctx: Any, incomplete: str) -> list[str]:
     """The columns of the first file on the command line and of that of --truth."""
-    # As the option to complete has no value yet, the parser stops and leaves all arguments in ctx.args.
+    # The option to complete has no value yet, so that the parser stops and leaves all arguments in ctx.args.
     try:
         files = [*ctx.args[:1], *filter(None, [ctx.params.get("truth")])]
         names = [name for source in sources_of(files) for name in columns_of(source)]
@@ -159,7 +159,7 @@ def column_names(ctx: Any, incomplete: str) -> list[str]:
 
 
 def _file(text: str) -> Path:
-    if text.endswith(("/", os.sep)):  # which a path does not keep
+    if text.endswith(("/", os.sep)):  # ``Path`` drops the slash
         raise UserError(f"{text} names a folder; name a file in it")
     return Path(text)
 
@@ -173,7 +173,7 @@ _CHECKED: dict[str, dict[str, Any]] = {
 
 
 def described(name: str, kind: Any) -> Any:
-    """The type of a parameter, with what typer has to know of it."""
+    """The type of a parameter, annotated for typer."""
     panel, names, metavar, text = _DESCRIBED[name]
     options: dict[str, Any] = {"metavar": metavar or None, "help": text, "rich_help_panel": panel}
     options |= _CHECKED.get(name, {"autocompletion": column_names} if panel == "Columns" else {})
@@ -193,7 +193,7 @@ _MEANT = {
     "--fail-if": ("--fail-under", "--fail-below", "--fail-if-worse"),
     "--format": ("--json", "--csv", "--markdown"),
 }
-"""Options by other names that people expect them to have."""
+"""Options, with wrong names that users try."""
 
 
 class Command(TyperCommand):
@@ -229,14 +229,14 @@ def _write_help(command: Any, ctx: Any, formatter: Any, usage: str, sections: di
         if rows:
             with formatter.section(name):
                 formatter.write_dl(rows, col_max=26)
-    with formatter.section("Examples"):  # which lines are not broken, so that they can be copied
+    with formatter.section("Examples"):  # lines are not broken, so that they can be copied
         formatter.write("".join(f"  {line}\n" for line in inspect.cleandoc(command.epilog).splitlines()))
     with formatter.section("Exit status"):
         formatter.write_text(_STATUS)
 
 
 def command(app: typer.Typer, *groups: str, name: str | None = None) -> Callable[[Any], Any]:
-    """A command, whose ``**options`` are those of some groups, and whose docstring has its examples."""
+    """Decorator for a command whose ``**options`` are those of ``groups``, and whose docstring ends with examples."""
 
     def register(function: Any) -> Any:
         def run(quiet: bool = False, color: Color = Color.auto, **rest: Any) -> Any:
@@ -258,7 +258,7 @@ def command(app: typer.Typer, *groups: str, name: str | None = None) -> Callable
 
 
 def _parameters(function: Any) -> Iterator[inspect.Parameter]:
-    """Those of a function itself, with what typer has to know of them."""
+    """The parameters of a function without ``**options``, annotated for typer."""
     hints = get_type_hints(function)
     for own in inspect.signature(function).parameters.values():
         if own.kind is not own.VAR_KEYWORD:
@@ -285,7 +285,7 @@ _SAID = {
     r"^Option '(\S+)' requires an argument": r"\1 requires a value",
     r"^Option '(\S+)' does not take a value": r"\1 takes no value",
 }
-"""What the libraries that parse options say, and what we say."""
+"""Messages of the libraries that parse options, and ours in their place."""
 
 
 def usage_error(error: Any) -> str:

@@ -25,7 +25,7 @@ _SAMPLE = files("streameval.cli") / "sample"
 
 
 def _rows() -> Iterator[dict[str, Any]]:
-    rng = random.Random(7)  # noqa: S311  # nothing secret
+    rng = random.Random(7)  # noqa: S311  # not used for secrets
     for _ in range(_ROWS):
         region = rng.choice(("eu", "us"))
         sure = 0.32 if region == "eu" else 0.2

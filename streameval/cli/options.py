@@ -1,4 +1,4 @@
-"""Options, checked, and the objects that they describe."""
+"""Checks options, and makes the objects that they describe."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ _SCORED = (
     "average_precision_micro", "average_precision_macro",
 )  # fmt: skip
 
-_TRUTHS = ("y_true", "labels", "truth", "actual")  # what a column of true labels is often called
-_ESCAPES = {r"\t": "\t", r"\n": "\n"}  # separators as a shell has them
-_JUDGED = 1000  # rows from which on, and after each of which, bad ones are too many
+_TRUTHS = ("y_true", "labels", "truth", "actual")  # usual names of a column of true labels
+_ESCAPES = {r"\t": "\t", r"\n": "\n"}  # separators as typed in a shell
+_JUDGED = 1000  # bad rows are compared with the limit after every 1000 rows
 
 
 def names_of(options: list[str] | None) -> tuple[str, ...]:
-    """Names one by one, or with commas between, or both."""
+    """The names in repeated options, each of which may hold names separated by commas."""
     return tuple(name for text in options or () for part in COMMA.split(text) if (name := part.strip()))
 
 
 def renamed(names: tuple[str, ...]) -> list[str]:
-    """What to say of names that stand for a metric with another one."""
+    """Notes on names that are aliases: which metric each stands for."""
     return [f"{name} -> {key}" for name in names if (key := parse_spec(name).key) != name.lower()]
 
 
 def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | None) -> list[MetricSpec]:
-    """The metrics that were asked for; ``beta`` and ``zero_division`` are for those that do not say it themselves."""
+    """The metrics with these names; ``beta`` and ``zero_division`` apply where a name does not state its own."""
     specs = [parse_spec(name) for name in names]
     weighted = [name for name, spec in zip(names, specs, strict=True) if "beta" in dict(spec.parameters)]
     own = [name for name in weighted if "beta" in name.partition("(")[2]]
@@ -65,7 +65,7 @@ def specs_of(names: tuple[str, ...], beta: float | None, zero_division: float | 
 
 
 def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
-    """A number, or a file of JSON: an object label: number, or what ``thresholds`` writes."""
+    """The thresholds of a number, or of a JSON file: an object label: number, or records that ``thresholds`` wrote."""
     if text is None:
         return None
     with contextlib.suppress(ValueError):
@@ -78,8 +78,8 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
         content = json.loads(Path(text).read_text(encoding="utf-8"), object_pairs_hook=tuple)
     except (OSError, ValueError) as error:
         raise UserError(f"--threshold {text}: {getattr(error, 'strerror', error)}") from None
-    try:  # keys of JSON are strings, so that integers need records
-        rows = dict(tuple.__iter__(content)).get("thresholds")  # of an object, no list
+    try:  # keys of JSON are strings, so that integer labels need records
+        rows = dict(tuple.__iter__(content)).get("thresholds")  # raises for a list, which is no object
         pairs = content if rows is None else [(row["label"], row["threshold"]) for row in map(dict, rows)]
         thresholds = {label: math.inf if value is None else value for label, value in pairs}
     except (KeyError, TypeError, ValueError):
@@ -90,7 +90,7 @@ def threshold_of(text: str | None) -> float | Mapping[Any, float] | None:
 
 
 def seconds_of(text: str) -> float:
-    """What ``--every`` says."""
+    """The seconds of ``--every``."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     if match is None or not float(match[1]):
         raise UserError(f"--every must be a time such as 10s, 5m or 1h, not {text!r}")
@@ -98,7 +98,7 @@ def seconds_of(text: str) -> float:
 
 
 def labels_of(options: list[str] | None) -> list[Any] | None:
-    """Labels one by one, or lists of JSON, where integers are integers."""
+    """The labels of ``--labels``: plain labels, or JSON lists, whose integers are integer labels."""
     if several := [text for text in options or () if "," in text and not text.startswith("[")]:
         one, more = json.dumps(several[:1]), json.dumps(several[0].split(","))
         raise UserError(f"--labels {several[0]} may be one label or several; write '{one}' or '{more}'")
@@ -110,7 +110,7 @@ def labels_of(options: list[str] | None) -> list[Any] | None:
 
 
 def tolerance_of(text: str) -> Callable[..., None]:
-    """What ``--max-bad`` says: raises `UserError` if too many rows are bad."""
+    """A function for ``--max-bad``, which raises `UserError` if too many rows are bad."""
     is_percent = text.endswith("%")
     try:
         most = Fraction(text.removesuffix("%"))
@@ -133,7 +133,7 @@ def tolerance_of(text: str) -> Callable[..., None]:
 
 
 def _find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool) -> None:
-    """Set the column of true labels where it need not be named; predictions are named, as scores if ``scored``."""
+    """Set the column of true labels, if not named, by its usual names; raise if predictions (or scores) are unnamed."""
     predicted = options["scores"] or (not scored and options["predicted"])
     if options["actual"] and predicted:
         return
@@ -154,7 +154,7 @@ def _find_truth(options: dict[str, Any], sources: list[Source], *, scored: bool)
 def counting_of(
     options: dict[str, Any], sources: list[Source], metrics: tuple[str, ...] = (), checks: Iterable[Check] = ()
 ) -> Counting:
-    """What counts rows, and the last of them, for the metrics of options and checks, or these ``metrics`` of scores."""
+    """A `Counting` for the metrics of options and checks, or for ``metrics`` of scores; with a window if requested."""
     _find_truth(options, sources, scored=bool(metrics))
     if len(sources) > 1 and (options["example"] or options["truth"]):
         raise UserError("--example and --truth are for one FILE; give one file, folder or pattern")

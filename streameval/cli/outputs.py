@@ -1,4 +1,4 @@
-"""What commands write: in which format, to which file. Files are checked before the work, and written after it."""
+"""Where commands write, and in which format. Files are checked before the work, and written after it."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from streameval.wire.files import check_writable, write_file
 Format = StrEnum("Format", ["table", "json", "csv", "markdown"])  # how results are written
 
 SUFFIXES = {".json": Format.json, ".csv": Format.csv, ".md": Format.markdown, ".txt": Format.table}
-"""The formats of files that ``--output`` names."""
+"""The format of an ``--output`` file, by its suffix."""
 
 NUMBERS = ("scope", "label", "metric", "value", "bound_low", "bound_high")
 CHANGES = ("scope", "label", "metric", "a", "b", "change", "bound_low", "bound_high")
 CATALOGUE = ("name", "averages", "from", "summary", "formula", "source")
 THRESHOLDS = ("label", "threshold", "value", "bound")
-"""The columns of what commands write as CSV and Markdown."""
+"""The columns of CSV and Markdown."""
 
 _OURS = re.compile(
     rb'\Z|%s|\s*\{\s*("schema":\s*\d+,\s*)?"streameval":|<!doctype html>.*<meta name="generator" content="streameval">'
     rb"|(no|[\d,]+) examples?\b[^\n]*\n\n" % re.escape(MAGIC),
     re.DOTALL,
 )
-"""How files begin that are empty or that commands wrote: states, JSON, pages, tables."""
+"""Matches the start of files that may be replaced: empty ones, and states, JSON, pages and tables of commands."""
 
 _HEADERS = {
     line.format(between.join(names)).encode()
@@ -43,7 +43,7 @@ _HEADERS = {
 
 
 def format_of(output: Path | None, how: Format | None) -> Format:
-    """The format that a file is written in: that of its suffix, which ``--format`` does not contradict."""
+    """The format to write: that of the suffix of ``--output``, which ``--format`` may not contradict."""
     suffix = "" if output is None else output.suffix.lower()
     if suffix in SUFFIXES:
         if how not in (None, SUFFIXES[suffix]):
@@ -57,7 +57,7 @@ def format_of(output: Path | None, how: Format | None) -> Format:
 
 @contextmanager
 def written_to(output: Path | None) -> Iterator[None]:
-    """Let what is printed go to a file, if one is named."""
+    """Redirect standard output to a file, if one is named."""
     if output is None:
         yield
         return
@@ -68,7 +68,7 @@ def written_to(output: Path | None) -> Iterator[None]:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Path], force: bool) -> None:
-    """Raise before the work if what options name cannot be written, is read, or, without force, is no file of ours."""
+    """Raise if a file to write cannot be written, is also read, or, without ``force``, was not written by a command."""
     used = {identity(path): "is a file that is read" for path in inputs}
     for purpose, path in outputs.items():
         option = purpose.split()[0]
@@ -95,7 +95,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[str | Pat
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all; a device is no file that could be replaced."""
+    """Write a file whole or not at all; a device, which cannot be replaced, is written to directly."""
     if is_device(path):
         path.write_bytes(data)
     else:
@@ -103,13 +103,13 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def is_device(path: Path) -> bool:
-    """Whether something there takes what is written to it: a device, or in /dev a pipe of the shell."""
+    """Whether a path is written to and never replaced: a device, or a pipe of the shell in /dev."""
     pipe = path.is_fifo() and path.absolute().is_relative_to("/dev")
     return pipe or path.is_char_device() or path.is_block_device()
 
 
 def identity(path: str | Path) -> object:
-    """Equal for two names of one file."""
+    """A key of a file, which is equal for all names of this file."""
     try:
         status = os.fstat(0) if path == STDIN else Path(path).stat()
     except OSError:

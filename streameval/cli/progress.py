@@ -1,4 +1,4 @@
-"""What is shown while rows are counted: a live table in a terminal, lines in a pipe."""
+"""The display while rows are counted: a live table in a terminal, lines in a pipe."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from streameval.cli.settings import QUIET, is_terminal
 
 Advance: TypeAlias = Callable[[int], None]
 
-_SHARE = 20  # drawing takes one part in so many of the time, at most
-_PATIENCE = 1.0  # seconds after which a table is drawn first, unless it was asked for
+_SHARE = 20  # drawing takes at most 1/20 of the time
+_PATIENCE = 1.0  # seconds until the first table, except for ``watch``
 
 
 def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractContextManager[Advance]:
-    """A function to call with the bytes that were counted."""
+    """Gives a function to call with the number of bytes counted, which draws a live table in a terminal."""
     if QUIET.get() or not is_terminal(sys.stderr):
         return nullcontext(lambda _: None)
     sizes = [source.size for source in sources if source.size is not None]
@@ -34,7 +34,7 @@ def watched(sources: list[Source], result: Callable[[], Result]) -> AbstractCont
 def live(
     result: Callable[[], Result], *, size: int | None = None, reads_stdin: bool = False, pause: float = 0.0
 ) -> Iterator[Advance]:
-    """A table in a small share of the time: drawn every ``pause`` seconds at most, or once counting takes long."""
+    """A live table: drawn at most every ``pause`` seconds, or, without a pause, when counting takes long."""
     console = console_of(sys.stderr)
     began, read = time.monotonic(), 0
     after = began + (0.0 if pause else _PATIENCE)
@@ -66,9 +66,9 @@ def live(
 
 @contextmanager
 def lines(write: Callable[[], object], pause: float) -> Iterator[Advance]:
-    """Write something when more was counted, at most every ``pause`` seconds, and at the end what was not written."""
+    """Call ``write`` after rows were counted, at most every ``pause`` seconds, and at the end if rows are unwritten."""
     after: float = 0.0
-    more: bool | None = None  # of nothing something is written too, at the end
+    more: bool | None = None  # whether rows are unwritten; None if there were none, which is written at the end too
 
     def advance(size: int) -> None:
         nonlocal after, more

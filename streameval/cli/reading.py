@@ -1,4 +1,4 @@
-"""The files that arguments name: opened by the library, one that grows as by ``tail -f``, and counted."""
+"""Reads and counts the files that arguments name, also one that grows, as ``tail -f`` does."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from streameval.tabular.sources import files_of, open_source
 STDIN = "-"
 
 _ROWS = 2**16
-_SELDOM = 200_000  # objects until Python looks for cycles among them; rows have none, and it takes a tenth of the time
-_PAUSE = 0.2  # seconds until a growing file, or standard input, is looked at again
+_SELDOM = 200_000  # objects between searches for cycles, which rows do not have; usual searches take 10 % of the time
+_PAUSE = 0.2  # seconds between checks of a growing file, or of standard input
 
 
 class UserError(StreamevalError):
@@ -46,7 +46,7 @@ class Source:
     growing: Any = None  # a stream over a `Growing`
 
     def blocks(self, columns: Columns, *, allow_empty: bool = False) -> Iterator[Block]:
-        """Its rows; nothing is opened before the first is asked for, so that Ctrl-C ends a wait for it."""
+        """Blocks of rows; opening waits until the first is requested, because Ctrl-C is handled from then on."""
         source: Any = self.path
         if self.growing is not None:
             source = self.growing
@@ -60,17 +60,17 @@ class Source:
             try:
                 block = next(blocks, None)
             except EmptyError as error:
-                if not (allow_empty and one_by_one):  # what joins rows of several files does not go on
+                if not (allow_empty and one_by_one):  # generators that join rows have ended
                     raise UserError(f"{error}; --allow-empty accepts files without rows") from None
             else:
                 if block is None:
                     return
                 yield block
-                block = None  # while the next is read
+                block = None  # frees it while the next is read
 
 
 def _stdin(*, again: bool = False) -> Any:
-    """Standard input from its start, which is held if it will be read once more."""
+    """Standard input from its start; ``again`` holds what is read, for another reading."""
     if sys.stdin is None:
         raise UserError("standard input is closed")
     stream = _interruptible(sys.stdin)
@@ -79,14 +79,14 @@ def _stdin(*, again: bool = False) -> Any:
     return io.BufferedReader(stream)
 
 
-@lru_cache(maxsize=1)  # what was read for its columns
+@lru_cache(maxsize=1)  # one object, which holds what was read to list the columns
 def _interruptible(stream: Any) -> _Interruptible:
-    stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # which has only text
+    stream = getattr(stream, "buffer", None) or io.BytesIO(stream.read().encode())  # a stream of text
     return _Interruptible(getattr(stream, "raw", stream))
 
 
 class _Interruptible(io.RawIOBase):
-    """A stream whose reads Ctrl-C ends, also if it is pressed just before one blocks, which a plain read misses."""
+    """A stream whose reads end at Ctrl-C, even if it comes just before a read blocks, which a plain read misses."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self.head, self.again = stream, io.BytesIO(), False
@@ -95,12 +95,12 @@ class _Interruptible(io.RawIOBase):
         return True
 
     def close(self) -> None:
-        """Nothing: one reader of it follows another."""
+        """Does nothing, because another reader may follow."""
 
     def readinto(self, buffer: Any) -> Any:
         if count := self.head.readinto(buffer):
             return count
-        while not arrives(_PAUSE):  # an interrupt that comes just before a wait is raised after it
+        while not arrives(_PAUSE):  # an interrupt just before a wait is raised after this wait
             pass
         count = self._stream.readinto(buffer)
         self.head.write(buffer[: count if self.again else 0])
@@ -108,30 +108,30 @@ class _Interruptible(io.RawIOBase):
 
 
 def arrives(seconds: float) -> bool:
-    """Whether standard input brings something in time, or cannot be asked. A handler that raises ends the wait."""
+    """Whether standard input can be read within some seconds; True if select does not support it."""
     try:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
-    except (OSError, ValueError):  # not a file of the system; on Windows not a socket
+    except (OSError, ValueError):  # no file descriptor; on Windows, no socket
         return True
 
 
 def columns_of(source: Source) -> list[str]:
-    """The names of its columns, without taking a row of a stream."""
+    """The names of the columns of a source; standard input is held for the next reader."""
     headers: list[list[str]] = []
-    if source.path != STDIN and not all(Path(file).is_file() for file in source.files):  # whose rows come only once
+    if source.path != STDIN and not all(Path(file).is_file() for file in source.files):  # rows of a pipe come once
         columns = "name the columns with --actual, and with --predicted or --scores"
         raise UserError(f"{source.path} is a pipe or a device, and cannot be searched for columns; {columns}")
 
     class Header(Columns):
         def check_names(self, names: Iterable[Any]) -> list[str]:
             headers.append([*map(str, names)])
-            raise InputError("only the names are wanted")  # and if a file is CSV, with each delimiter
+            raise InputError("only the names are wanted")  # a CSV reader tries again with other delimiters
 
     stream = _stdin(again=True) if source.path == STDIN else source.path
     try:
         block = next(open_source(stream, Header("?", "?"), _ROWS).blocks, None)
     except InputError:
-        if not headers:  # a file that is not to be read
+        if not headers:  # the file itself cannot be read
             raise
         return max(headers, key=len)
     names = [str(name) for row in (block.rows[:100] if block else ()) if isinstance(row, dict) for name in row]
@@ -141,7 +141,7 @@ def columns_of(source: Source) -> list[str]:
 
 
 def sources_of(arguments: list[str]) -> list[Source]:
-    """What paths and patterns stand for, in order."""
+    """The sources that paths and patterns name, in order."""
     if arguments.count(STDIN) > 1:
         raise UserError("standard input can be read only once; give - once")
     sources: list[Source] = []
@@ -156,7 +156,7 @@ def sources_of(arguments: list[str]) -> list[Source]:
 
 
 class Growing(io.FileIO):
-    """A file that ends when it is truncated or replaced: reading waits for more, and calls ``tick`` meanwhile."""
+    """A file that is read as it grows, until it is truncated or replaced; ``tick`` is called during waits."""
 
     tick: Callable[[], object] = int
 
@@ -166,12 +166,12 @@ class Growing(io.FileIO):
         self.end = f"{path} was truncated or replaced; start again to follow the new file"
 
     def readinto(self, buffer: Any) -> int:
-        """Read what is there, but at least a byte."""
+        """Read the available bytes; wait until there is at least one, or return 0 at the end."""
         while not (size := super().readinto(buffer) or 0):
             own = os.fstat(self.fileno())
             if own.st_size < self._read or not self._path.exists() or not os.path.samestat(self._path.stat(), own):
                 if self._last not in b"\n":
-                    raise InputError(self.end)  # within a line, which must not be counted
+                    raise InputError(self.end)  # an incomplete line must not be counted
                 return 0
             self.tick()
             sleep(_PAUSE)
@@ -179,7 +179,7 @@ class Growing(io.FileIO):
         return size
 
     def readall(self) -> bytes:
-        """What only an array of JSON asks for."""
+        """Raise, because only arrays of JSON are read whole."""
         raise InputError(f"{self._path} is one array of JSON, which is read whole; write an object on each line")
 
 
@@ -195,7 +195,7 @@ def growing(path: str) -> Source:
 
 @contextmanager
 def deferred_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of what is done within; a second one does not wait."""
+    """Delay Ctrl-C until the end of the block; a second Ctrl-C interrupts at once."""
     requested: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
@@ -203,7 +203,7 @@ def deferred_interrupts() -> Iterator[None]:
             raise KeyboardInterrupt
         requested.append(number)
 
-    if threading.current_thread() is not threading.main_thread():  # no other receives signals
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives signals
         yield
         return
     before = signal.signal(signal.SIGINT, handle)
@@ -218,7 +218,7 @@ def deferred_interrupts() -> Iterator[None]:
 def count(
     sources: list[Source], counting: Counting, advance: Callable[[int], None], *, allow_empty: bool, limit: int | None
 ) -> bool:
-    """Count all rows, or the first ``limit``; whether Ctrl-C ended it before."""
+    """Count all rows, or the first ``limit``; returns whether Ctrl-C ended the counting."""
     collected = gc.get_threshold()
     gc.set_threshold(_SELDOM, *collected[1:])
     try:
@@ -231,7 +231,7 @@ def count(
                 with deferred_interrupts():
                     counting.add(replace(block, rows=rows))
                     advance(block.size)
-                rows = block = None  # while the next is read
+                rows = block = None  # frees them while the next are read
     except KeyboardInterrupt:
         return True
     finally:

@@ -27,32 +27,32 @@ from streameval.schema.labels import Label
 from streameval.schema.text import VERSION, csv_cell, json_text, label_text, markdown_cell, number_of, printable
 from streameval.slices.values import OTHER
 
-_FIRST = ("f1_micro", "f1_macro")  # metrics of slices that come first where nobody chose any
+_FIRST = ("f1_micro", "f1_macro")  # the first metrics of slices, unless the user chose metrics
 _TOP = 3
 _BAR = 12
-_PIPED = 1_000_000  # a pipe has no width, and cutting or breaking lines there would lose what they hold
+_PIPED = 1_000_000  # columns; lines in a pipe must not be cut or broken, because programs read them
 _NAMES = 48
-_WORDS = 32  # columns that sentences need
-_WORDED = ("label", "text")  # kinds of columns that stand to the left
+_WORDS = 32  # the width in columns of cells with sentences
+_WORDED = ("label", "text")  # kinds of columns that are aligned to the left
 
 Row: TypeAlias = tuple[str, Label | None, str, Number]
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """All that a command says: the parts, of which the first has all rows, and where they come from."""
+    """All that a command writes: parts, of which the first has all rows, and the source of the rows."""
 
     parts: Sequence[Part]
     headline: str
     source: Mapping[str, object]
     warnings: Sequence[str] = ()
-    names: Sequence[str] = ()  # of two results whose difference it is
-    chosen: bool = False  # whether tables have all metrics of slices
+    names: Sequence[str] = ()  # of the two results that are compared, if two are
+    chosen: bool = False  # whether the user chose the metrics: then tables of slices have all
     notes: Sequence[str] = ()  # for standard error
 
 
 def console_of(stream: Any) -> Console:
-    """A console that cuts nothing of what is no terminal's, and colors it only with ``--color always``."""
+    """A console; output that goes to no terminal is not cut, and has colors only with ``--color always``."""
     system: Any = {Color.always: "standard", Color.never: None}.get(COLOR.get(), "auto")
     return Console(
         file=stream, width=None if is_terminal(stream) else _PIPED, highlight=False, soft_wrap=False,
@@ -61,7 +61,7 @@ def console_of(stream: Any) -> Console:
 
 
 def show(document: Document, how: Format, *, top: int = 20, raw: bool = False) -> None:
-    """Write what a command says to standard output."""
+    """Write a document to standard output, and its notes to standard error."""
     parts, names = document.parts, CHANGES if document.names else NUMBERS
     for text in document.notes:
         note(text)
@@ -89,7 +89,7 @@ def show_tables(tables: list[Table], headline: str) -> None:
 def write_rows(
     what: str, names: Sequence[str], rows: Iterable[Sequence[Any]], how: Format, raw: bool = False, **more: object
 ) -> bool:
-    """Write rows of ``what``, the first cells being labels, to standard output, unless tables are; whether it did."""
+    """Write rows, whose first cells are labels, to standard output, unless ``how`` is a table; whether it did."""
     rows = list(rows)
     mixed = any(not isinstance(row[0], str) for row in rows)
     if how is Format.json:
@@ -107,7 +107,7 @@ def write_rows(
 
 
 def _write_csv(names: Iterable[str], rows: Iterable[Sequence[object]], raw: bool) -> None:
-    """Write rows of cells; all in quotes if one may hold a carriage return, which the module does not quote."""
+    """Write rows of cells; ``raw`` ones all in quotes, because the module would not quote a carriage return."""
     writer = csv.writer(sys.stdout, lineterminator="\n", quoting=csv.QUOTE_ALL if raw else csv.QUOTE_MINIMAL)
     writer.writerow(names)
     writer.writerows(rows)
@@ -117,7 +117,7 @@ def _write_csv(names: Iterable[str], rows: Iterable[Sequence[object]], raw: bool
 
 
 def tables_of(document: Document, *, top: int) -> list[Table]:
-    """The metrics, then the slices, then the first labels."""
+    """Tables of the metrics, of the slices and of the first labels."""
     every, *rest = document.parts
     if not any(every.sizes["examples"].cells.values()):
         return []
@@ -146,20 +146,20 @@ def _metrics(every: Part, windows: list[Part], names: Sequence[str]) -> list[Tab
     reasons = dict.fromkeys(number.reason for number in single.values() if number.reason)
     of = [", ".join(metric for metric, number in single.items() if number.reason == each) for each in reasons]
     notes = "; ".join(f"{metrics}: {reason}" for metrics, reason in zip(of, reasons, strict=True))
-    for side, name in zip("ab", names):  # noqa: B905  # of a comparison
+    for side, name in zip("ab", names):  # noqa: B905  # ``names`` is empty unless two states are compared
         notes = notes.replace(f" {side}: ", f" {name}: ")
     return [Table("metrics", notes, columns)] if single else []
 
 
 def _values(numbers: Sequence[Number], names: Sequence[str], name: str = "value") -> list[Column]:
-    """The columns of some numbers: their value, or that of both sides, called by ``names``, and the change."""
+    """A column of values; or, if ``names`` of two sides are passed, the values of each side and the changes."""
     if not names:
         return [Column(name, "bar", [number.value for number in numbers])]
     return listed((*names, "change"), ("fraction", "fraction", "change"), ([*each.cells.values()] for each in numbers))
 
 
 def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, chosen: bool) -> Table:
-    """The slices by some names, the worst first, as `parts_table` says."""
+    """A table of the slices by the columns ``axis``, in the order of `parts_table`: the worst first."""
     every, notes = list(_single(parts[0])), list[str]()
     metrics = every if chosen else sorted(every, key=lambda metric: metric not in _FIRST)[:_TOP]
     sides = [side for side in parts[0].sizes["examples"].cells if side != "change"]
@@ -181,7 +181,7 @@ def _slices(axis: Sequence[str], parts: list[Part], names: Sequence[str], *, cho
 
 
 def _first(part: Part, top: int, count: str = "support") -> list[Any]:
-    """The labels of a part: of more than ``top`` those with the largest support, or largest change, or the first."""
+    """At most ``top`` labels of a part: those with the largest ``count``, or the first if labels have no such count."""
     labels = list(part.labels)
     if len(labels) > top and count in part.labels[labels[0]]:
         labels = [labels[at] for at in largest_first([abs(part.labels[label][count].value or 0.0) for label in labels])]
@@ -211,7 +211,7 @@ def _labels(part: Part, top: int) -> list[Table]:
 
 
 def _changed(part: Part, top: int, names: Sequence[str]) -> list[Table]:
-    """The labels of which a metric changed most: the metrics of labels that were asked for, or F1."""
+    """For each metric by label, or for F1 if there is none: a table of the labels for which it changed most."""
     f1 = {"f1": {label: numbers["f1"] for label, numbers in part.labels.items() if "f1" in numbers}}
     tables = []
     for metric, numbers in (_by_label(part) or f1).items():
@@ -238,7 +238,7 @@ def drawn(tables: Iterable[Table], headline: str, console: Console) -> Group:
 
 
 def _drawn(table: Table, console: Console) -> Iterator[RichTable]:
-    """A table; where it is too wide its columns stand in several below each other, each with the names of the rows."""
+    """A table; if it is too wide, its columns are split into tables below each other, each with the names of rows."""
     fancy = console.is_terminal and not console.options.ascii_only
     columns, cells = table.columns, [_cells(column) for column in table.columns]
     names = [at for at, column in enumerate(columns) if column.kind == "label"]
@@ -285,7 +285,7 @@ def _cells(column: Column) -> list[str]:
     if column.kind == "label":
         text = partial(label_text, mixed=not all(isinstance(value, str) for value in column.values))
     strings = [printable(column.name), *map(text, column.values)]
-    if column.kind == "count":  # sums of weights have their points below each other
+    if column.kind == "count":  # align the decimal points of sums of weights
         decimals = [0, *(len(number.lstrip("-0123456789,")) for number in strings[1:])]
         strings = [cell + " " * (max(decimals) - count) for cell, count in zip(strings, decimals, strict=True)]
         strings[0] = strings[0].rstrip()
@@ -294,7 +294,7 @@ def _cells(column: Column) -> list[str]:
 
 
 def _broken(name: str, width: int) -> str:
-    """A name, broken after underscores where it is wider."""
+    """A name, broken into lines after underscores if it is wider than ``width``."""
     lines = [""]
     for part in re.split("(?<=_)", name):
         if lines[-1] and cell_len(lines[-1] + part) > width:
@@ -304,7 +304,7 @@ def _broken(name: str, width: int) -> str:
 
 
 def _markdown(names: Sequence[str], lefts: int, rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """A table, of which so many columns stand to the left, and what is said below."""
+    """A table whose first ``lefts`` columns are aligned to the left, with a caption below."""
     columns = []
     for at, cells in enumerate(zip(names, *rows, strict=True)):
         name, *entries = map(markdown_cell, cells)
@@ -319,7 +319,7 @@ def _markdown(names: Sequence[str], lefts: int, rows: Iterable[Sequence[str]], c
 
 
 def _rows(parts: Iterable[Part]) -> Iterator[Row]:
-    """A row for each number: of which part, which label, which metric."""
+    """A row for each number: scope of its part, label, metric, number."""
     for part in parts:
         yield from ((part.scope, None, name, number) for name, number in part.sizes.items())
         for metric, numbers in part.metrics.items():
@@ -348,7 +348,7 @@ def _markdown_rows(rows: Sequence[Row]) -> Iterator[list[str]]:
 
 
 def _content(document: Document) -> dict[str, object]:
-    """All of it for JSON; see docs/cli.md."""
+    """A whole document for JSON; docs/cli.md describes the keys."""
     every, *rest = document.parts
     content = {"input": document.source, **numbers_of(every)}
     content["labels"] = [
@@ -361,17 +361,17 @@ def _content(document: Document) -> dict[str, object]:
 
 
 def _where(where: Mapping[str, object]) -> dict[str, object]:
-    """The values of a slice; none stands for all others, which have no slice of their own."""
+    """The values of a slice for JSON; null stands for `OTHER`, the values that have no slice of their own."""
     plain = {name: None if value is OTHER else value for name, value in where.items()}
     return {"by": plain, **({"other": True} if OTHER in where.values() else {})}
 
 
 def write_line(document: Document) -> None:
-    """Write it as one line of JSON, at once."""
+    """Write a document as one line of JSON, and flush it."""
     sys.stdout.write(json_of(_content(document), indent=None))
     sys.stdout.flush()
 
 
 def json_of(content: dict[str, object], indent: int | None = 2) -> str:
-    """What a command writes as JSON, in which what is no number is null."""
+    """The JSON that a command writes; a number that is not finite is null."""
     return json_text({"schema": 1, "streameval": VERSION, **content}, indent) + "\n"

@@ -1,4 +1,4 @@
-"""What a command shows, checks and writes: all rows, a window and slices; states, read, merged and saved."""
+"""Results of commands: states that are read, merged and saved; their parts to print; checks; and what is written."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CHECK = re.compile(
 
 @dataclass(frozen=True)
 class Result:
-    """A state: all of its rows, with windows and slices, and the metrics to show of each."""
+    """A state with its window and slices, and the metrics to print of each."""
 
     state: Any
     counts: Counted
@@ -58,12 +58,12 @@ class Result:
     window: Counted | None = None
     sliced: Sliced[Any] | None = None
     zero_division: float | None = None
-    thresholds: Any = None  # which make the decisions of a state of scores; without, they are those that it counted
-    by: tuple[str, ...] = ()  # columns: then only slices by one of them are parts
+    thresholds: Any = None  # decide which scored labels are predicted; None: as counted
+    by: tuple[str, ...] = ()  # if not empty, only slices by one of these columns are parts
 
     @classmethod
     def of(cls, state: object, window: Window[Any] | None = None, **rest: Any) -> Result:
-        """Of anything that can be saved; a window that holds all rows is left out."""
+        """The result of any saved object; a window that holds all rows is left out."""
         counts: Any = state.snapshot() if isinstance(state, Window) else state
         sliced = counts if isinstance(counts, Sliced) else None
         counts = counts if sliced is None else sliced.total()
@@ -81,7 +81,7 @@ class Result:
 
     @property
     def judged_specs(self) -> tuple[MetricSpec, ...]:
-        """The metrics to show where thresholds make the decisions: the usual ones and its own, if readable."""
+        """The metrics to print with thresholds: the default ones and those of the state, if they can be read."""
         items = self.report.values(dict.fromkeys((*map(parse_spec, DEFAULT_METRICS), *self.specs)))
         return tuple(item.spec for item in items if item.error is None)
 
@@ -90,7 +90,7 @@ class Result:
 
     @property
     def parts(self) -> list[Part]:
-        """All rows, the last ones, the slices."""
+        """The parts: all rows, the last rows of the window, the slices."""
         parts = [part_of(self.report, zero_division=self.zero_division, labelled=True)]
         if self.window is not None:
             parts.append(part_of(self.report_of(self.window), f"last {self.window.examples}"))
@@ -105,7 +105,7 @@ class Result:
         return self.report.headline if self.counts.examples else "no examples"
 
     def document(self, source: Mapping[str, object], names: Sequence[str] = (), notes: Sequence[str] = ()) -> Document:
-        """What a command says of it; ``names`` are those of the metrics that were asked for."""
+        """The document that a command writes; ``names`` are the metrics that the user chose."""
         if isinstance(self.report, _Judged) and self.report.corners:
             most = "tp and fp of labels are the most that they can be, fn and tn the least"
             warn(f"a threshold lies within a bin of scores: {most}; the bounds of metrics show the range")
@@ -123,7 +123,7 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
 
 
 def load_state(path: Path, *, part: bool = False) -> Any:
-    """What a file counts, also if a loop saved it. A ``part`` of what is read may be a ledger, and is not warned of."""
+    """The object that a file counts with. A ``part`` of a merge may be a ledger, and its warnings are not repeated."""
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
@@ -142,7 +142,7 @@ def load_state(path: Path, *, part: bool = False) -> Any:
 
 
 def load_states(paths: Sequence[Path], *, parts: bool = False) -> Iterator[tuple[Path, Any]]:
-    """What files hold, one after another; `UserError` if two paths lead to one file, whose rows would count twice."""
+    """The objects that files hold; `UserError` if two paths lead to one file, whose rows would count twice."""
     first = dict[object, Path]()
     for path in paths:
         if (name := identity(path)) in first:
@@ -166,7 +166,7 @@ def merged(paths: list[Path]) -> Any:
 
 
 def _with_one_ledger(states: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
-    """The states, and at last the sum of all ledgers among them, in which a shard counts once."""
+    """The states without ledgers, then the total of all ledgers together, in which each shard counts once."""
     ledgers = list[tuple[Path, Any]]()
     for path, state in states:
         if not hasattr(state, "shards"):
@@ -185,7 +185,7 @@ def _with_one_ledger(states: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path,
 
 
 class _Tables:
-    """The view of decisions, as far as the outcomes of labels tell: what each example has got is not known."""
+    """A view of decisions that has the outcomes of labels only: the predictions of each example are not known."""
 
     def __init__(self, tables: Any, outcomes: DecisionsAt, tp: Any, fp: Any) -> None:
         known, pos = outcomes.most.known, outcomes.most.tp + outcomes.most.fn
@@ -206,7 +206,7 @@ class _Judged(Report):
         item = super()._read(spec)
         if item.entry.state != "decisions" or not self.corners or item.error:
             return item
-        # Each outcome moves a metric in one direction, so that the greatest and the least value are at corners.
+        # A metric is monotonic in tp and in fp, so that its extremes are among the four corners of their ranges.
         values = [item.by_label, *(corner.value(spec).by_label for corner in self.corners[1:])]
         ranges = {label: [each[label] for each in values] for label in item.by_label}
         bounds = {label: Bounds(min(of), max(of), of[0], min(of) == max(of)) for label, of in ranges.items()}
@@ -229,11 +229,11 @@ def judged(report: Report, counts: Any, thresholds: Any) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check that fails where a metric of a part, a number of examples, or its change, is beyond a limit."""
+    """A check that fails if a metric, a number of examples, or the change of one of these is beyond a limit."""
 
     text: str
     key: str
-    specs: tuple[MetricSpec, ...]  # the metric, if it is one
+    specs: tuple[MetricSpec, ...]  # the metric; empty for a number of examples
     scope: str
     test: str
     limit: float
@@ -243,7 +243,7 @@ class Check:
         return UserError(f"--fail-if '{self.text}': [{self.scope}] is not a slice; there are {there}")
 
     def failed(self, parts: Sequence[Part]) -> str:
-        """How it failed, or nothing."""
+        """How the check failed; an empty string if it did not."""
         chosen = [part for part in parts if self.scope in (_tight(part.scope), ",".join(part.where or ()) or None)]
         if not chosen:
             raise self.no_slice(", ".join(part.scope for part in parts[1:10]))
@@ -274,7 +274,7 @@ def _tight(scope: str) -> str:
 
 
 def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]:
-    """The checks that options name; of ``change`` of a metric, or of its value."""
+    """The checks that options name: of values, or with ``change`` of changes."""
     checks = []
     for text in strings or ():
         match = _CHECK.fullmatch(text)
@@ -292,13 +292,13 @@ def checks_of(strings: list[str] | None, *, change: bool = False) -> list[Check]
 
 
 def interrupted() -> int:
-    """Say that Ctrl-C ended the counting; the exit status."""
+    """Say that Ctrl-C ended the counting; returns the exit status."""
     say("interrupted: this is what was counted until then")
     return 130
 
 
 class Output:
-    """Where a command writes and in which format: checked before its work, as are the checks of metrics."""
+    """Files, format and ``--fail-if`` checks of a command, all of which are validated before its work."""
 
     def __init__(self, options: Mapping[str, Any], inputs: Iterable[str | Path] = (), *, change: bool = False) -> None:
         self.options, self.format = options, format_of(options["output"], options["format"])
@@ -311,7 +311,7 @@ class Output:
     def write(
         self, document: Document, result: Result | None = None, trace: Trace | None = None, *, stopped: bool = False
     ) -> int:
-        """Write the state and the page, each whole or not at all, and what the command says; its exit status."""
+        """Write the state and the page, each whole or not at all, and the document; returns the exit status."""
         try:
             if result is not None and self.options.get("save") is not None:
                 write_output(self.options["save"], result.state.to_bytes())
@@ -322,9 +322,9 @@ class Output:
                 pages: Any = {"slices": result.sliced, "windows": last, "trace": trace}
                 page = result.counts.to_html(**pages, title=self.options.get("title"), meta=meta)
                 write_output(self.options["report"], page.encode())
-        finally:  # what was counted is not lost with a disk that has become full
+        finally:  # print the result even if writing a file failed
             form = {name: self.options[name] for name in ("top", "raw") if name in self.options}
-            with until_unread(), written_to(self.options["output"]):  # checks are made whether or not it is read
+            with until_unread(), written_to(self.options["output"]):  # checks follow even if a pipe closes
                 show(document, self.format, **form)
         if stopped:
             return interrupted()

@@ -1,4 +1,4 @@
-"""What holds for a whole run of the command: how much it says, in which words and colors, with how many decimals."""
+"""Settings of one run of the command: quietness, colors, decimals and warnings; and writing to standard error."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ QUIET = ContextVar("QUIET", default=False)
 COLOR = ContextVar("COLOR", default=Color.auto)
 DIGITS = ContextVar("DIGITS", default=4)
 WARNINGS: ContextVar[list[str]] = ContextVar("WARNINGS")
-"""What was warned of, in the words of the command."""
+"""The warnings of this run, in the words of the command."""
 
 
 def is_terminal(stream: object) -> bool:
-    """Whether a stream, which may have nothing but ``write`` and ``flush``, is one."""
+    """Whether a stream is a terminal; it may lack ``isatty``."""
     return bool(getattr(stream, "isatty", bool)())
 
 
 def say(text: str) -> None:
-    """Write a line on standard error, if it is read: nobody who reads it ends a run or changes its status."""
+    """Write a line to standard error; a failure to write it neither ends the run nor changes its exit status."""
     try:
         sys.stderr.write(f"{text}\n")
     except OSError:  # such as a pipe that is closed, or a disk that is full
@@ -39,19 +39,19 @@ def note(text: str) -> None:
 
 @contextmanager
 def until_unread() -> Iterator[None]:
-    """Let what is written end early where the reader of a pipe, such as head, has seen enough."""
+    """Ignore the rest of the output if the reader of the pipe, such as head, has closed it."""
     try:
         yield
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
-        cause = end.__context__ if isinstance(end, SystemExit) else end  # rich makes one of the other
+        cause = end.__context__ if isinstance(end, SystemExit) else end  # rich exits for a broken pipe
         if not isinstance(cause, BrokenPipeError):
             raise
         forget_output()
 
 
 def forget_output() -> None:
-    """Let what could not be written not fail once more when Python ends."""
+    """Discard output that could not be written, which would fail again when Python flushes it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
