@@ -44,7 +44,7 @@ class StateCoder(Coder):  # type: ignore[misc]  # Beam has no types
         return value.to_bytes()
 
     def decode(self, encoded: bytes) -> State:
-        return read_state(encoded)  # type: ignore[return-value]  # windows are not coded
+        return read_state(encoded)  # type: ignore[return-value]  # no coder is registered for windows
 
     def is_deterministic(self) -> bool:
         return True
@@ -92,13 +92,13 @@ class EvaluatorFn(beam.CombineFn):  # type: ignore[misc]  # Beam has no types
         return accumulator
 
     def merge_accumulators(self, accumulators: Iterable[Any]) -> Any:
-        total: Any = self._job.fresh()  # since a runner may still read those that it gave
+        total: Any = self._job.fresh()  # a runner may still read the accumulators
         for part in accumulators:
             total.merge(part)
         return total
 
     def extract_output(self, accumulator: Any) -> State:
-        # Where panes accumulate, the runner goes on with the accumulator.
+        # If panes accumulate, the runner continues to add to the accumulator.
         return accumulator.copy()  # type: ignore[no-any-return]  # a state of this class
 
     def get_accumulator_coder(self) -> StateCoder:
@@ -235,14 +235,14 @@ class Panes:
         `FormatError` if its state is damaged; nothing has changed then. Of an ignored pane its state is not compared.
         """
         place = Place(firing.key, firing.start, firing.end)
-        name = (type(firing.key), *place)  # to Python, 1 and True are the same key
+        name = (type(firing.key), *place)  # because 1 == True, which are different keys
         try:
             _, ledger = self._windows.get(name) or next(iter(self._windows.values()), (place, Ledger[Any]()))
         except TypeError:
             raise InputError(f"key must be hashable, not {quoted(firing.key)}; give tuple(key)") from None
         if name not in self._windows:
             ledger = ledger.copy()
-            ledger.reset()  # of the job of all others
+            ledger.reset()  # empty, but of the same job as those of all windows
         shard = str(place) if self._replaces else f"pane {firing.pane} of {place}"
         ledger.put(shard, firing.pane, firing.state)
         self._windows[name] = place, ledger

@@ -163,7 +163,7 @@ def evaluate_arrays(
 
 
 def _merged(job: Job, states: Sequence[Delayed]) -> Delayed:
-    """One delayed state, bytes, of many."""
+    """A delayed state, as bytes, that merges many."""
 
     def merge(*states: bytes) -> bytes:
         return job.merged(states).to_bytes()
@@ -172,12 +172,12 @@ def _merged(job: Job, states: Sequence[Delayed]) -> Delayed:
 
 
 def _run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progress: bool) -> State:
-    """Compute a delayed state, by the scheduler that is configured or that Dask would use for the collection."""
+    """Compute a delayed state by ``scheduler``, or by the one that Dask would use for the collection."""
     if not isinstance(progress, bool):
         raise InputError(f"progress must be True or False, not {quoted(progress)}")
     chosen = get_scheduler(scheduler=scheduler, collections=[collection])
     client: Any = getattr(chosen, "__self__", None)
-    with raise_ours(StreamevalError, lambda error: getattr(error, "exception", None)):  # with traces in the message
+    with raise_ours(StreamevalError, lambda error: getattr(error, "exception", None)):  # distributed wraps it
         if progress and hasattr(client, "submit"):
             with require("dask"):
                 import distributed
@@ -189,7 +189,7 @@ def _run(job: Job, root: Delayed, collection: Any, scheduler: Scheduler, progres
 
 
 def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[Any]]:
-    """What counts a part, and the parts: files, or delayed tables and rows."""
+    """A function that counts a part of a collection, and the parts: files, or delayed tables and rows."""
     paths = [collection] if isinstance(collection, str | os.PathLike) else collection
     if are_paths(paths):
         files = [file for path in paths for file in files_of(path)]
@@ -208,7 +208,7 @@ def _tasks(collection: Any, job: Job) -> tuple[Callable[..., bytes], Sequence[An
 
 
 def _checked(frame: Any, job: Job) -> Any:
-    """The columns that are read; `InputError` if one is not there, or of a wrong type. Computes nothing."""
+    """A data frame of the columns to read; `InputError` if one is missing or mistyped. Computes nothing."""
     frame = frame[job.columns.check_names(frame.columns)]
     try:
         job.check(frame._meta)
@@ -244,9 +244,9 @@ def _blocks(arrays: Mapping[str, Any]) -> list[list[Any]]:
         if wide and len(array.chunks[1]) > 1:
             array = array.rechunk({1: -1})
         first, own = first or array.chunks[0], array.chunks[0]
-        # Unknown lengths, which are NaN, are compared once they are there.
+        # Unknown lengths are NaN; ``update_many`` compares them when they are known.
         if len(own) != len(first) or any(a != b and not math.isnan(a + b) for a, b in zip(own, first, strict=True)):
-            if sum(own) != sum(first):  # or one is unknown
+            if sum(own) != sum(first):  # true also if a length is unknown
                 raise InputError(
                     f"y_true has the chunks {quoted(first)} and {name} {quoted(own)} along examples; give arrays of "
                     "one length, and compute_chunk_sizes() where they are unknown"

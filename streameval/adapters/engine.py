@@ -1,4 +1,4 @@
-"""What adapters share: the library that must be installed, errors of workers, merging in a tree, what is monitored."""
+"""What adapters share: checks of the library and the job, errors of workers, merging in a tree, monitored values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Monitored: TypeAlias = Evaluator | Metric | Window[Evaluator] | Window[Metric]
 T = TypeVar("T")
 
 FAN_IN = 16
-"""How many states are merged at a time."""
+"""How many states a task of `tree` merges."""
 
 
 @contextmanager
 def require(extra: str) -> Iterator[None]:
-    """Where an adapter imports its library: if that is not installed, name the extra that installs it."""
+    """Surrounds an adapter's imports: if the library is not installed, the error names the extra that installs it."""
     try:
         yield
     except ImportError as error:
@@ -40,7 +40,7 @@ def require(extra: str) -> Iterator[None]:
 
 @contextmanager
 def raise_ours(wrapper: type[Exception], inner: Callable[[Exception], object]) -> Iterator[None]:
-    """Raise errors of this package as what they were: ``inner`` takes them out of the engine's, their cause."""
+    """Unwrap errors of this package: ``inner`` finds them in an error of the engine, which becomes their cause."""
     try:
         yield
     except wrapper as error:
@@ -51,7 +51,7 @@ def raise_ours(wrapper: type[Exception], inner: Callable[[Exception], object]) -
 
 
 def tree(merge: Callable[..., T], states: Sequence[T]) -> T:
-    """One state of many: merged some at a time, so that no task waits for all of them; of none, ``merge()``."""
+    """Merge states in a tree of `FAN_IN` branches, so that no task waits for all; without states, ``merge()``."""
     level = list(states)
     while len(level) != 1:
         level = [merge(*level[start : start + FAN_IN]) for start in range(0, len(level) or 1, FAN_IN)]
@@ -59,7 +59,7 @@ def tree(merge: Callable[..., T], states: Sequence[T]) -> T:
 
 
 def check_job(job: object) -> None:
-    """Raise `InputError` if an argument is not a `Job` for parts of a table; warn of what is probably wrong in it."""
+    """Raise `InputError` if a job is no `Job`, or needs a table whole; warn of columns that are probably wrong."""
     if not isinstance(job, Job):
         raise InputError(f"job must be a Job, such as Job.of(['f1_micro'], actual=...), not {quoted(job)}")
     if job.columns.example is not None:
@@ -69,7 +69,7 @@ def check_job(job: object) -> None:
 
 
 def snapshot(source: Monitored, name: str) -> Evaluator | Metric:
-    """An ordinary object with what a source holds now, independent of it."""
+    """An independent `Evaluator` or metric with what a source, such as a window, holds now."""
     if isinstance(source, Window):
         return source.snapshot()
     if not isinstance(source, Evaluator | Metric):
@@ -78,7 +78,7 @@ def snapshot(source: Monitored, name: str) -> Evaluator | Metric:
 
 
 def frequent_labels(report: Report, count: int, text_of: Callable[..., str]) -> dict[Label, str]:
-    """The labels with the largest support, as text; of equal ones the first in the order of labels."""
+    """The ``count`` labels with the largest support, each with its text; equal supports are in the order of labels."""
     labels = [report.labels[place] for place in largest_first(report.support)[:count]]
     mixed = any(isinstance(label, int) for label in report.labels)
     return {label: text_of(label, mixed=mixed) for label in labels}

@@ -42,9 +42,9 @@ def log(
     """
     if isinstance(step, bool) or not (step is None or hasattr(step, "__index__")):
         raise InputError(f"step must be an integer or None, not {quoted(step)}")
-    step = None if step is None else int(step)  # which a loop may count in numpy
+    step = None if step is None else int(step)  # it may be an integer of numpy
     snapshot(evaluator, "evaluator")  # refuses what cannot be copied
-    counts = evaluator.copy()  # so that all is of one moment
+    counts = evaluator.copy()  # so that metrics, report and state are of one moment
     metrics = metrics_of(counts, prefix=prefix, max_labels=max_labels)
     parts = ["streameval", *filter(None, [_legal(prefix).strip("_-./ "), "" if step is None else f"step-{step}"])]
     with tempfile.TemporaryDirectory() as folder:
@@ -83,6 +83,6 @@ def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100)
 
 
 def _legal(prefix: str) -> str:
-    """A prefix in the characters that MLflow allows, without folders that lead elsewhere."""
+    """A prefix in the characters that MLflow allows, without folders such as ".." that lead elsewhere."""
     *folders, last = re.sub(r"[^A-Za-z0-9_. /-]+", "_", prefix).split("/")
     return "/".join([*(folder for folder in folders if folder.strip(".")), last]).lstrip(".")

@@ -23,7 +23,7 @@ with require("prometheus"):
 __all__ = ["EvaluationCollector"]
 
 
-class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # where the library is absent
+class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # an unknown type if the library is absent
     """Exposes evaluators, metrics and windows; register it with a registry of ``prometheus_client``.
 
     Every metric is a gauge such as ``streameval_f1_macro{window="all"}``, whose parameters are labels. A value that is
@@ -63,7 +63,7 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # wh
         self._specs = {}
         for name, source in self._sources.items():
             empty = snapshot(source, f"sources[{name!r}]")
-            empty.reset()  # what cannot be read of it never can
+            empty.reset()  # a metric that cannot be read of it never can be
             report = report_of(empty, chosen)
             report.values(strict=True)
             self._specs[name] = report.specs

@@ -69,7 +69,7 @@ def evaluate(
     check_job(job)
     if not isinstance(dataset, ray.data.Dataset):
         raise InputError(f"dataset must be a ray.data.Dataset, not {quoted(dataset)}; ray.data.from_items makes one")
-    schema = dataset.schema(fetch_if_missing=False)  # None where it is not known before rows are read
+    schema = dataset.schema(fetch_if_missing=False)  # None if it is not known before rows are read
     if schema is not None:
         dataset = dataset.select_columns(job.columns.check_names(schema.names))
         if isinstance(schema.base_schema, pa.Schema):
@@ -117,7 +117,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]]) -> State:
 
 
 def _merged(*states: object) -> Any:
-    """The sum of states, a new object: what a reference leads to is shared by all who hold it."""
+    """The sum of states as a new object, because all holders of a reference share its object."""
     total: Any = None
     for state in states:
         part: Any = read_state(state) if isinstance(state, bytes) else state
@@ -131,7 +131,7 @@ def _merged(*states: object) -> Any:
 
 
 def _cause(error: Any) -> object:
-    """What a task raised; each task that waited for another one has wrapped it once more."""
+    """The error that a task raised, without the wrappers that each waiting task has added."""
     while isinstance(error, RayTaskError):
         error = error.cause
     return error
@@ -146,7 +146,7 @@ def _states(dataset: Dataset) -> Iterator[bytes]:
 
 
 def _counted(job: Job, block: Any) -> pa.Table:
-    """The state of a block, or an error of ours, as a row: Ray would tell of traces, or leave the block out."""
+    """The state of a block, or its error, as a row: Ray would bury the error in traces, or leave the block out."""
     state, error, message = b"", None, None
     try:
         state = job.state([_plain(block)])
@@ -157,8 +157,8 @@ def _counted(job: Job, block: Any) -> pa.Table:
 
 
 def _plain(table: Any) -> Any:
-    """The block with tensors of one dimension as lists; or its rows, where Ray has wrapped arrays of other kinds."""
-    if not isinstance(table, pa.Table):  # of pandas
+    """The block with 1-D tensors as lists; or as a list of rows, if it has tensors of other shapes or of strings."""
+    if not isinstance(table, pa.Table):  # a data frame of pandas
         wrapped = [name for name in table if type(table[name].dtype).__name__ == "TensorDtype"]
         return table.assign(**{name: [np.asarray(value) for value in table[name]] for name in wrapped})
     for place, field in enumerate(table.schema):

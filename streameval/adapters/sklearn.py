@@ -72,9 +72,9 @@ def scorer(
     (5,)
     """
     single = isinstance(metric, str | MetricSpec | Metric)
-    asked = cast("Iterable[MetricLike]", [metric] if single else metric)
+    items = cast("Iterable[MetricLike]", [metric] if single else metric)
     counts = Evaluator(
-        asked, labels=labels, unknown=unknown, threshold=threshold, ties=ties, inverse_propensities=inverse_propensities
+        items, labels=labels, unknown=unknown, threshold=threshold, ties=ties, inverse_propensities=inverse_propensities
     )
     if not counts.metrics:
         raise MetricError("a scorer needs at least one metric; name one, such as 'f1_macro'")
@@ -122,9 +122,9 @@ class Scorer:
 
 
 def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
-    """What to ask estimators for; ``free`` if no threshold says what scores mean."""
+    """The methods of estimators to try, in order; ``free`` if there is no threshold, so that any scores will do."""
     check_choice("response_method", chosen, get_args(Method))
-    if chosen == "auto":  # a threshold of probabilities means nothing to other scores
+    if chosen == "auto":  # with a threshold only probabilities, because it is one of probabilities
         return (("predict_proba", "decision_function") if free else ("predict_proba",)) if scores else ("predict",)
     if scores == (chosen == "predict"):
         scored, binary = "metrics or threshold require scores", "metrics require binary predictions; set threshold="
@@ -133,7 +133,7 @@ def _methods_of(chosen: str, scores: bool, free: bool) -> tuple[str, ...]:
 
 
 def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> object:  # noqa: N803  # scikit-learn's name
-    """What the first of these methods that there is says; if one array per label, its probabilities of being true."""
+    """The result of the first method that the estimator has; of one array per label, the probabilities of class 1."""
     method = next((name for name in methods if hasattr(estimator, name)), None)
     if method is None:
         missing = f"{type(estimator).__name__} has no {' or '.join(methods)}"
@@ -147,7 +147,7 @@ def _response_of(estimator: object, X: object, methods: tuple[str, ...]) -> obje
 
 
 def _of_true(part: Any, classes: Any) -> Any:
-    """The column of class 1; where a label never occurred in training there is none, and its probability is 0."""
+    """The probabilities of class 1; they are 0 for a label that never occurred in training, which has no such class."""
     known = list(classes)
     if not set(known) <= {0, 1}:
         raise InputError(f"a label of the estimator has the classes {quoted(known)}; only 0 and 1 are understood")

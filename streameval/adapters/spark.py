@@ -32,7 +32,7 @@ __all__ = ["StreamEvaluation", "evaluate", "evaluate_by_key", "merged", "states"
 
 _RAISED = re.compile(r"streameval\.(\w+Error): (.*?)(?=\n\s+at |\n*JVM stacktrace| SQLSTATE: |\s*\Z)", re.DOTALL)
 _RESULTS = ("examples", "metrics", "state")
-_ROWS = 100_000  # after which a worker sends its states on: there are no more keys than rows, which bounds its memory
+_ROWS = 100_000  # rows after which a worker sends its states: at most one key a row, so that its memory is bounded
 _FILE = re.compile(r"batches-(\d+)-(\d+)\.state")
 
 
@@ -95,13 +95,13 @@ def _check(df: DataFrame, job: Job) -> None:
     chosen, names = _chosen(df, job)
     try:
         table = chosen.limit(0).toArrow()
-    except ValueError as error:  # of an array of nothing, array()
+    except ValueError as error:  # the type of an empty array()
         raise InputError(f"a column cannot be read: {error}; cast it, for example to array<string>") from None
     job.check(table.rename_columns(names))
 
 
 def _ours(error: Exception) -> object:
-    """The error of this package in the traces of Spark."""
+    """The error of this package that the message of an error of Spark contains, or None."""
     match = _RAISED.search(str(error))
     kind = getattr(errors, match[1], None) if match else None
     return kind(match[2].strip()) if match and kind else None
@@ -110,7 +110,7 @@ def _ours(error: Exception) -> object:
 def _mapped(
     df: DataFrame, job: Job, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str | StructType
 ) -> DataFrame:
-    """A function over the batches of a job's columns."""
+    """A data frame that ``function`` makes from the batches of a job's columns."""
     chosen, names = _chosen(df, job)
 
     def named(batches: Iterator[Any]) -> Iterator[Any]:
@@ -120,7 +120,7 @@ def _mapped(
 
 
 def _chosen(df: DataFrame, job: Job) -> tuple[DataFrame, list[str]]:
-    """A job's columns, numbered, and their names, in which Spark takes dots for fields, and upper case for lower."""
+    """A job's columns, named by numbers, and their names, in which Spark misreads dots and ignores upper case."""
     present = df.columns
     names = job.columns.check_names(present)
     numbered = df.toDF(*map(str, range(len(present))))
@@ -195,7 +195,7 @@ def _by_key(state: Any, names: tuple[str, ...], schema: Any) -> Any:
 
 
 def _answer(row: Any, total: Any) -> Any:
-    binary = row.schema.field("state").type  # large, and strings too, where Spark is configured so
+    binary = row.schema.field("state").type  # large types, also for strings, if Spark is so configured
     string = pa.string() if binary == pa.binary() else pa.large_string()
     values = total.get() if isinstance(total, Evaluator) else {total.spec.key: total.get()}
     numbers = [(name, value) for name, value in values.items() if isinstance(value, float)]
@@ -260,7 +260,7 @@ class StreamEvaluation:
         self.put(batch_id, merged(states(batch, self._job), self._job).to_bytes())
 
     def put(self, batch_id: int, state: bytes) -> None:
-        """Take the state of a batch, in place of what it had.
+        """Store the state of a batch, in place of its former state.
 
         `InputError` if later batches were counted and this one is not the same as it was; `MergeError` or `FormatError`
         if the state is of another job, or damaged.
@@ -279,7 +279,7 @@ class StreamEvaluation:
                 )
             self._store[span] = whole
             if len(spans) > 2 * self._history:
-                oldest = spans[: -self._history]  # killed in between, they and their sum are there, and the sum counts
+                oldest = spans[: -self._history]  # if killed before they are deleted, only their sum counts: _spans
                 total = self._job.merged(self._store[span] for span in oldest)
                 self._store[Span(oldest[0].first, oldest[-1].last)] = total.to_bytes()
                 for span in oldest:
@@ -288,7 +288,7 @@ class StreamEvaluation:
     def total(self) -> State:
         """All batches that were counted, as a new object."""
         for _ in range(100):
-            # Another process, which runs the query, may just have merged a file with others.
+            # The process that runs the query may delete a file, after merging it, while this one reads.
             with contextlib.suppress(FileNotFoundError), self._lock:
                 return self._job.merged(self._store[span] for span in self._spans())
         raise InputError("the states in the folder keep changing; give each query a folder of its own")
@@ -312,7 +312,7 @@ class StreamEvaluation:
                     del self._store[span]
 
     def _spans(self) -> list[Span]:
-        """The spans that count: those that no longer one has taken in."""
+        """The spans that count: those that are not part of a longer span."""
         spans: list[Span] = []
         for span in _in_order(self._store):
             if not spans or span.last > spans[-1].last:
@@ -326,14 +326,14 @@ class StreamEvaluation:
 
 
 class Span(NamedTuple):
-    """Batches whose examples are in one state: from the first to the last."""
+    """The range of batches that one state counts: from the first to the last."""
 
     first: int
     last: int
 
 
 class Folder:
-    """States in files, each of which is written whole or not at all, and is on disk once it is written."""
+    """States in files of a folder; a file is written whole or not at all, and is on disk when writing returns."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -357,5 +357,5 @@ class Folder:
 
 
 def _in_order(spans: Iterable[Span]) -> list[Span]:
-    """A longer span stands before those that it has taken in."""
+    """Spans sorted so that a longer span stands before its parts."""
     return sorted(spans, key=lambda span: (span.first, -span.last))

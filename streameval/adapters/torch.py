@@ -56,7 +56,7 @@ def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
     """
     if not (dist.is_available() and dist.is_initialized()):
         raise InputError("sync needs a process group; call torch.distributed.init_process_group() first")
-    outside: object = dist.GroupMember.NON_GROUP_MEMBER  # what new_group gives to those who are not in it
+    outside: object = dist.GroupMember.NON_GROUP_MEMBER  # what new_group returns on other ranks
     if group is outside or dist.get_rank(group) < 0:
         raise InputError("this process is not in the group, so it has nothing to sync; call sync only on its members")
     parts: list[Any] = []
@@ -74,16 +74,16 @@ def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
 
 
 def _answer(evaluator: AnyState) -> bytes:
-    """What the other ranks receive, also where something goes wrong on this one, so that none waits for it."""
+    """The bytes that all ranks receive: the state, or the error of this rank, so that no rank waits in vain."""
     try:
         check_class(evaluator, "sync")
         return _STATE + evaluator.to_bytes()
-    except Exception as error:  # whatever it is, the other ranks are waiting
+    except Exception as error:  # of any kind, because the other ranks wait
         return _ERROR + f"{type(error).__name__}: {error}".encode(errors="replace")
 
 
 def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
-    """The answer of each rank: all lengths, then the bytes, filled up to the longest."""
+    """Gather the answer of each rank: first all lengths, then the bytes, padded to the longest."""
     device = _device(dist.distributed_c10d.get_backend_config(group))
     ranks = range(dist.get_world_size(group))
     length = torch.tensor([len(answer)], dtype=torch.int64, device=device)
@@ -97,7 +97,7 @@ def _gathered(answer: bytes, group: ProcessGroup | None) -> list[bytes]:
 
 
 def _device(backends: str) -> torch.device:
-    """Where tensors must be for a group: ``backends`` is such as "cpu:gloo,cuda:nccl"."""
+    """The device that tensors for a group must be on; ``backends`` is a string such as "cpu:gloo,cuda:nccl"."""
     kinds = [pair.partition(":")[0] for pair in backends.split(",")]
     if "cpu" in kinds:
         return torch.device("cpu")

@@ -1,4 +1,4 @@
-"""River metrics: one class per metric and average, collections that count once, a carrier for objects of ours."""
+"""River metrics: a class for each metric and average, collections that count once, a carrier for other objects."""
 
 from streameval.adapters.engine import require
 

@@ -1,4 +1,4 @@
-"""Any metric or evaluator of ours as one River metric."""
+"""Any metric, evaluator or window of this package as one River metric."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from streameval.schema.keywords import explained
 
 
 def _name_of(entry: MetricInfo, average: Average) -> str:
-    """The name of a class: only that of the metric where the average goes without saying."""
+    """The name of a class: that of the metric, with the average in front unless it is the only or usual one."""
     several = len([each for each in entry.averages if each is not None]) > 1
     bare = not several or (entry.bare and average == entry.default)
     return entry.class_name if bare else str(average).capitalize() + entry.class_name

@@ -1,4 +1,4 @@
-"""What River asks of every metric, and collections in which metrics share their counts."""
+"""River's interface to metrics of this package, and collections in which metrics share their counts."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from streameval.schema.text import quoted
 Row: TypeAlias = Mapping[Label, Any]
 Answer = TypeVar("Answer")
 _Parts: TypeAlias = tuple[list[Evaluator], list[MultiOutputMetric]]
-"""What counts in a collection, which its members share; and the members."""
+"""The evaluators that count for a collection, which its members share; and the members."""
 
 
 class MultiLabelMetric(MultiOutputMetric):
     """The part of River's interface that does not depend on what is measured."""
 
     _own_counts: Callable[..., Any]
-    """What this metric counts with, about to count an example or, with sign -1, to take one back."""
+    """Returns the object that counts for this metric, before it counts an example or, with sign -1, reverts one."""
 
     @property
     def requires_labels(self) -> bool:
@@ -83,13 +83,13 @@ class MultiLabelMetric(MultiOutputMetric):
 
 
 class Sharing:
-    """What the members of a collection have in common, so that it learns when one of them goes on by itself."""
+    """An object that a collection and its members share: ``is_complete`` is false once a member counts separately."""
 
     def __init__(self) -> None:
         self.is_complete, self.guard = False, commit.Guard()
 
     def __reduce__(self) -> tuple[type[Sharing], tuple[()]]:
-        return Sharing, ()  # with a guard of its own
+        return Sharing, ()  # the copy has a guard of its own
 
 
 class CountedMetric(MultiLabelMetric):
@@ -99,7 +99,7 @@ class CountedMetric(MultiLabelMetric):
     _average: ClassVar[Average]
 
     def _start(self, choices: dict[str, Any]) -> None:
-        """Keep every parameter under its name, as River does, but none of the objects that were passed in."""
+        """Store a copy of every parameter under its name, as River does, and make the counts."""
         copies: dict[str, Any] = {name: _copied(value) for name, value in choices.items()}
         for name, value in copies.items():
             setattr(self, name, value)
@@ -173,8 +173,8 @@ class CountedMetric(MultiLabelMetric):
         core_of(copied).specs = (self._spec,)
         return copied
 
-    def _own_counts(self, sign: int = 1) -> Evaluator:  # noqa: ARG002  # it takes examples back, too
-        """Counts owned by this metric: those that a collection shares are copied before they change."""
+    def _own_counts(self, sign: int = 1) -> Evaluator:  # noqa: ARG002  # these counts can revert
+        """Counts that belong to this metric only: those that a collection shares are copied before they change."""
         while (sharing := self._sharing) is not None:
             with sharing.guard:
                 if self._sharing is sharing:
@@ -195,7 +195,7 @@ class CountedMetric(MultiLabelMetric):
 
 
 def _copied(value: object) -> object:
-    """A parameter that nobody else can change; what has no order is left for the checks to refuse."""
+    """A copy of a parameter that nobody else can change; a set is left for the checks to refuse."""
     if isinstance(value, Mapping):
         return dict(value)
     return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | AbstractSet) else value
@@ -272,7 +272,7 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
                     return make(changes)
 
     def _count_plain(self, y_true: Row, y_pred: Row, w: float, sign: int) -> bool:
-        """Count, or take back, an example that runs no code of the user; whether it is."""
+        """Count or revert an example of plain objects, which runs no code of the user; returns whether it was one."""
         counts, _ = parts = self._parts
         if len(counts) == 1:  # the common case, in a third of the time
             with self._sharing.guard:
@@ -292,11 +292,11 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
         return done
 
     def _is_complete(self, parts: _Parts) -> bool:
-        """Whether what counts is what was listed; the guard is held."""
+        """Whether ``parts`` are still the evaluators and members of this collection; the caller holds the guard."""
         return self._sharing.is_complete and parts is self._parts and parts[1] == self.data
 
     def _complete(self) -> _Parts:
-        """List what counts, once; members that have left or came from another collection go on by themselves."""
+        """List evaluators and members anew if these changed; members that left, or came, get counts of their own."""
         parts = self._parts
         if self._is_complete(parts):
             return parts
@@ -348,13 +348,13 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
 
 
 def _reads_alike(one: Evaluator, other: Evaluator) -> bool:
-    """Whether they are equal, and take the same input from here on, which is no part of equality."""
+    """Whether two evaluators are equal, and so are the options of input that equality ignores."""
     mine, theirs = core_of(one).config, core_of(other).config
     return one == other and (mine.label_limit, mine.rows) == (theirs.label_limit, theirs.rows)
 
 
 def _one_moment(members: Iterable[object]) -> commit.Guards:
-    """Surrounds what reads metrics, while collections that they are in count nothing."""
+    """Guards under which the collections of these metrics count nothing, so that all are read at one moment."""
     sharings = [member._sharing for member in members if isinstance(member, CountedMetric)]
     return commit.Guards([], [one.guard for one in sharings if one is not None])
 
@@ -366,7 +366,7 @@ def _check_member(member: object) -> None:
 
 
 def _collected(*parts: object) -> Metrics:
-    """All metrics in a collection, which is River's own if metrics of River are among them."""
+    """A collection of all metrics; it is River's own class if metrics of River are among them."""
     members: list[Any] = [member for part in parts for member in (part if isinstance(part, Metrics) else [part])]
     for member in members:
         if not isinstance(member, MultiOutputMetric):
@@ -378,7 +378,7 @@ def _collected(*parts: object) -> Metrics:
 
 
 def call_update(verb: Callable[..., Answer], y_true: Row, y_pred: object, w: float) -> Answer:
-    """Give one example to a verb of ours, without predictions of None: some models predict it before they learn."""
+    """Call ``verb`` with one example, leaving out predictions of None, which some models make before they learn."""
     try:
         return verb(y_true, y_pred, weight=w)
     except InputError:
