@@ -1,4 +1,4 @@
-"""Per-label outcomes as plain columns, and columns as data frames of the libraries that users have."""
+"""Per-label outcomes as plain columns, and columns as data frames of pandas or polars."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LabelTable:
 
     @classmethod
     def of(cls, tables: Tables) -> LabelTable:
-        """The table of a state."""
+        """The table of the outcomes that a state has counted."""
         c = tables.by_label
 
         def column(units: Integers) -> Column:
@@ -90,7 +90,7 @@ def to_polars(columns: Mapping[str, Sequence[object]]) -> PolarsFrame:
 
 
 def _of_one_type(values: Sequence[object]) -> Sequence[object]:
-    """A column of polars, which has one type: integers with strings, and those beyond 64 bits, become strings."""
+    """Values of one type, as polars requires: all become strings if one is a string or needs more than 64 bits."""
     strings = any(isinstance(value, str) for value in values)
     if strings or any(type(value) is int and not -(2**63) <= value < 2**63 for value in values):
         return [value if isinstance(value, str) else printable(value) for value in values]

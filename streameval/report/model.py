@@ -1,4 +1,4 @@
-"""What a report says: how much was evaluated, metrics, averages, labels. Text, page and terminal only format it."""
+"""The content of a report: sizes, metrics, averages and labels. Text, page and terminal only format it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import number_of
 from streameval.states.views import Tables, cached_property, total
 
-PER_LABEL = ("precision", "recall", "f1")  # the metrics that a report has of every label and in every average
+PER_LABEL = ("precision", "recall", "f1")  # the metrics of the table of labels, and of that of averages
 AVERAGES = {
     "micro": "all labels together", "macro": "mean over labels",
     "weighted": "mean over labels by support", "samples": "mean over examples",
@@ -34,12 +34,12 @@ Kind: TypeAlias = Literal["label", "text", "count", "tenths", "fraction", "bar",
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:
-    """One metric, with its value or with why it has none, such as log loss of scores that are no probabilities."""
+    """One metric with its value, or with the error of reading it, such as log loss of scores above 1."""
 
     spec: MetricSpec
     value: Any
     error: MetricError | None = None
-    bounds: Mapping[Label | None, Bounds] = field(default_factory=dict)  # of binned scores, as `by_label`
+    bounds: Mapping[Label | None, Bounds] = field(default_factory=dict)  # if scores are binned; keys as of `by_label`
 
     @property
     def entry(self) -> MetricInfo:
@@ -47,7 +47,7 @@ class MetricValue:
 
     @property
     def by_label(self) -> dict[Label | None, Any]:
-        """Its values per label; if it is one value, that of None."""
+        """The values by label; a single value is under None."""
         return self.value if isinstance(self.value, dict) else {None: self.value}
 
     @property
@@ -57,16 +57,16 @@ class MetricValue:
 
     @property
     def column(self) -> str:
-        """What a column of its values per label is called."""
+        """The name of a column of the values by label."""
         return self.spec.key.replace("_per_label", "", 1)
 
     @property
     def direction(self) -> str:
-        """Which values are better, in words; nothing for a metric that describes the data."""
+        """Which values are better, in words; an empty string for a metric that describes the data."""
         return "" if self.entry.bigger_is_better is None else self.entry.direction
 
     def bounds_text(self, digits: int = 4) -> str:
-        """Guaranteed bounds of a value that was read from bins, rounded outwards; nothing where they look like it."""
+        """Guaranteed bounds of a value of binned scores, rounded outwards; empty if both ends look alike."""
         if self.number is not None and math.isnan(self.number):
             return "undefined"
         if (bounds := self.bounds.get(None)) is None:
@@ -77,12 +77,12 @@ class MetricValue:
 
     @property
     def averaged(self) -> str:
-        """Over what it is averaged, in words, if it can be averaged in several ways."""
+        """What the value is a mean over, in words, if the metric has more than one average."""
         return AVERAGES.get(self.spec.average or "", "") if len(self.entry.averages) > 1 else ""
 
 
 class Report:
-    """What a report says of one state and the metrics that were chosen."""
+    """The content of a report about one state and the chosen metrics."""
 
     def __init__(
         self,
@@ -91,10 +91,10 @@ class Report:
         warnings: Sequence[str] = (),
         input_summary: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """``warnings`` are those that were issued about the input, ``input_summary`` says how it was read."""
+        """``warnings`` were issued about the input, and ``input_summary`` says how the input was read."""
         self.views, self.specs, self.warnings, self.input_summary = views, tuple(specs), warnings, input_summary
         self.tables, self.has_decisions = views.tables, views.has_decisions
-        self._values: dict[MetricSpec, MetricValue] = {}  # each read once, however often a page shows it
+        self._values: dict[MetricSpec, MetricValue] = {}  # each metric is computed once, however often a page shows it
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -102,7 +102,7 @@ class Report:
         return self.tables.labels
 
     def view(self, state: str) -> Any | None:
-        """What metrics of a state read; None where the state is not there, or no label or example is."""
+        """The view that metrics of a state read; None if the state is not counted, or has no label or no example."""
         if not self.views.keeps(state) or not self.tables.examples or not self.labels:
             return None
         return self.views.named(state, "the report")
@@ -113,7 +113,7 @@ class Report:
 
     @property
     def unlabelled(self) -> int:
-        """How many examples have no true label; 0 where that is not counted, as of weighted ones."""
+        """How many examples have no true label; 0 if this is not known, as for weighted examples."""
         if self.tables.weighted or not isinstance(self.tables, Tables):
             return 0
         outcomes = self.tables.by_example
@@ -121,12 +121,12 @@ class Report:
 
     @property
     def headline(self) -> str:
-        """How much was evaluated."""
+        """How many examples and labels were evaluated."""
         weight = f", total weight {count_text(self.weight)}" if self.tables.weighted else ""
         return f"{number_of(self.tables.examples, 'example')}{weight}, {number_of(len(self.labels), 'label')}"
 
     def value(self, metric: MetricSpec | str, *, strict: bool = False) -> MetricValue:
-        """One metric; what cannot be read has its error in place of a value, or raises it if ``strict``."""
+        """One metric; if it cannot be read, it has the error in place of a value, or, if ``strict``, raises it."""
         spec = parse_spec(metric) if isinstance(metric, str) else metric
         if spec not in self._values:
             self._values[spec] = self._read(spec)
@@ -147,16 +147,16 @@ class Report:
         return MetricValue(spec, {label: each.value for label, each in bounds.items()}, None, dict(bounds.items()))
 
     def values(self, metrics: Iterable[MetricSpec | str] | None = None, *, strict: bool = False) -> list[MetricValue]:
-        """Some metrics, or those that were chosen."""
+        """The values of ``metrics``, or of the metrics that the report was made for."""
         return [self.value(metric, strict=strict) for metric in (self.specs if metrics is None else metrics)]
 
     def reported(self, state: str) -> list[MetricValue]:
-        """The single metrics of a state that reports show of themselves."""
+        """The metrics of a state that reports show by default, without values by label."""
         entries = (entry for entry in catalogue() if entry.state == state)
         return self.single(build_spec(entry.name, average=each) for entry in entries for each in entry.reported)
 
     def single(self, metrics: Iterable[MetricSpec | str] | None = None, *, strict: bool = False) -> list[MetricValue]:
-        """Those that are one number, or have none."""
+        """Like `values`, but without metrics by label."""
         return [item for item in self.values(metrics, strict=strict) if item.number is not None or item.error]
 
     def averages(self, zero_division: float | None = None) -> dict[str, list[float]]:
@@ -174,12 +174,12 @@ class Report:
 
     @property
     def total_support(self) -> float:
-        """How many true labels there are, all labels together; of weights the correctly rounded sum."""
+        """The number of true labels in all examples; with weights their sum, correctly rounded."""
         units = sum((self.tables.by_label.tp + self.tables.by_label.fn).tolist())
         return as_float(units * self.tables.unit) if self.tables.weighted else units
 
     def per_label(self, spec: MetricSpec) -> list[float]:
-        """The values of a metric without average."""
+        """The values of a metric without average, in the order of `labels`."""
         values = self.value(spec, strict=True).value
         return [values[label] for label in self.labels] if isinstance(values, dict) else []
 
@@ -187,7 +187,7 @@ class Report:
         return {name: self.per_label(build_spec(name, average=None, zero_division=zero_division)) for name in PER_LABEL}
 
     def columns(self, specs: Iterable[MetricSpec]) -> dict[str, list[object]]:
-        """The labels, their counts of binary predictions, and one column for each metric, without its average."""
+        """Columns of the labels, of their outcomes if there are decisions, and of each metric by label."""
         columns: dict[str, list[object]] = {"label": list(self.labels)}
         if self.has_decisions:
             columns = {name: list(values) for name, values in self.counts.to_dict().items()}
@@ -199,10 +199,10 @@ class Report:
         return columns
 
     def to_dict(self) -> dict[str, object]:
-        """What was evaluated, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
+        """Sizes, the chosen metrics, averages and labels; see `Evaluator.to_dict`."""
         metrics = {item.spec.key: item.value for item in self.values(strict=True)}
         for key, value in metrics.items():
-            if isinstance(value, dict):  # as records, since keys of JSON are strings, and 7 is not "7"
+            if isinstance(value, dict):  # as records, because keys of JSON are strings, and 7 is not "7"
                 metrics[key] = [{"label": label, "value": each} for label, each in value.items()]
         content: dict[str, object] = {"examples": self.tables.examples, "weight": self.weight, "metrics": metrics}
         if self.has_decisions:
@@ -214,30 +214,30 @@ class Report:
 
 
 def of_each_label(spec: MetricSpec) -> MetricSpec:
-    """A metric without its average."""
+    """The same metric by label."""
     parameters = dict[str, object](spec.parameters)
     return build_spec(spec.name, average=None, zero_division=spec.zero_division, parameters=parameters)
 
 
 ARROWS = {True: "↑", False: "↓", None: ""}
-"""The direction in which values are better."""
+"""Arrows by `MetricInfo.bigger_is_better`."""
 
 
 def arrow(metric: MetricSpec | str, *, up: bool = False) -> str:
-    """What stands after the name of a metric of which lower values are better, or, if ``up``, greater ones too."""
+    """An arrow to append to the name of a metric if lower values are better, or, with ``up``, if greater ones are."""
     spec = parse_spec(metric) if isinstance(metric, str) else metric
     better = entry_of(spec.name).bigger_is_better
     return f" {ARROWS[better]}" if better is False or (better and up) else ""
 
 
 def worst_first(values: Sequence[float | None], spec: MetricSpec | None, support: Sequence[float] = ()) -> list[int]:
-    """Positions from the worst value on; of equal ones the most frequent comes first, what is undefined last."""
+    """Positions from the worst value to the best; equal ones by falling support; undefined values last."""
     lower_is_better = spec is not None and entry_of(spec.name).bigger_is_better is False
     return largest_first(values, support, rising=not lower_is_better)
 
 
 def largest_first(values: Sequence[float | None], support: Sequence[float] = (), *, rising: bool = False) -> list[int]:
-    """Positions from the greatest value down, or the least up; of equal ones the most frequent, or the first, leads."""
+    """Positions by falling (or ``rising``) values; equal ones by falling support, then by position; undefined last."""
     sign = 1 if rising else -1
     keys = [(True, 0.0) if value is None or value != value else (False, sign * value) for value in values]
     return sorted(range(len(values)), key=lambda at: (*keys[at], -support[at] if support else 0))
@@ -245,15 +245,15 @@ def largest_first(values: Sequence[float | None], support: Sequence[float] = (),
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table: strings for labels and text, numbers for everything else, None where there is none."""
+    """One column of a table: strings for labels and text, numbers for all else, None for a missing number."""
 
     name: str
-    kind: Kind  # a "bar" has a bar next to each value, a "change" a sign
+    kind: Kind  # "bar" adds a bar to each value, "change" writes a sign
     values: Sequence[Any]
     note: str = ""  # what the name means
-    unless: tuple[str, ...] = ()  # columns: where all of them are 0 the value is 0/0
+    unless: tuple[str, ...] = ()  # columns: if all of these are 0 in a row, the value is 0/0
     few: int = 0  # values below it are marked as few
-    full: float = 1.0  # the value whose bar is full
+    full: float = 1.0  # the value whose bar has full length
     longest: int = 40  # longer strings are cut in their cells
 
 
@@ -266,21 +266,21 @@ class Table:
     columns: Sequence[Column]
     by: str = ""  # the name of the column that it is sorted by
     first: int = 100  # rows that the script shows at first
-    rising: bool = False  # from the least value up
+    rising: bool = False  # sorted by rising values
 
     @property
     def size(self) -> int:
         return len(self.columns[0].values)
 
     def order(self) -> list[int]:
-        """The rows as they are sorted at first; what is undefined comes last."""
-        # Names of what slices are by come first, and may be those of metrics.
+        """The rows in their initial order; undefined values come last."""
+        # Search from the right: columns that slice come first, and may have the name of a metric.
         values = next((column.values for column in reversed(self.columns) if column.name == self.by), None)
         return list(range(self.size)) if values is None else largest_first(values, rising=self.rising)
 
 
 def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | None]]) -> Table:
-    """Slices or windows with their metrics: the worst first, by micro F1, or else the first that has a direction."""
+    """A table of slices or windows, the worst first by micro F1, or else by the first metric with a direction."""
     columns, by, rising = list(heads), "", False
     for key, numbers in values.items():
         entry = entry_of(parse_spec(key).name)
@@ -293,7 +293,7 @@ def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | N
 
 
 def table_of_reports(head: str, parts: Sequence[tuple[str, Report]], *, strict: bool = False) -> Table:
-    """The single metrics of reports by name; NaN where there is no example, or, unless ``strict``, where one fails."""
+    """A table of reports with their metrics; NaN for a report without examples, or, unless ``strict``, for an error."""
     reports = [report for _, report in parts]
     sizes, values = [report.tables.examples for report in reports], dict[str, list[float | None]]()
     for items in zip(*(report.values(strict=strict) for report in reports), strict=True):
@@ -305,7 +305,7 @@ def table_of_reports(head: str, parts: Sequence[tuple[str, Report]], *, strict: 
 
 
 def rows_of(columns: Iterable[Column], rows: Sequence[int]) -> list[Column]:
-    """Some rows of a table, in another order."""
+    """The columns, with only these rows, in this order."""
     return [replace(column, values=[column.values[row] for row in rows]) for column in columns]
 
 
@@ -315,7 +315,7 @@ def listed(names: Sequence[str], kinds: Sequence[Kind], rows: Iterable[Sequence[
 
 
 def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
-    """A cell as plain text; fractions and changes with so many decimals, but smaller changes with one digit."""
+    """A cell as plain text; fractions and changes have ``digits`` decimals, smaller changes one significant digit."""
     if value is None or isinstance(value, str):
         return "-" if value is None else value
     if kind == "count":
@@ -328,13 +328,13 @@ def cell_text(value: Cell, kind: Kind = "fraction", digits: int = 4) -> str:
 
 
 def outwards(low: float, high: float, digits: int = 5) -> tuple[str, str]:
-    """Bounds with so many decimals, rounded outwards."""
+    """Bounds with ``digits`` decimals, the lower one rounded down and the upper one up."""
     scale = 10.0**digits
     return f"{np.floor(low * scale) / scale:.{digits}f}", f"{np.ceil(high * scale) / scale:.{digits}f}"
 
 
 def count_text(value: float) -> str:
-    """How many, or a sum of weights."""
+    """A count or a sum of weights as text."""
     if abs(value) < _LARGE and value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if 1000 <= abs(value) < _LARGE else f"{value:.4g}"

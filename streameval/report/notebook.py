@@ -1,4 +1,4 @@
-"""What notebooks show: tables side by side, as on the page."""
+"""HTML of objects in notebooks: tables side by side, as on the page."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ right/7em 100% no-repeat}
 
 
 def notebook_html(head: str, tables: Iterable[Table] = ()) -> str:
-    """Lines, and tables of the page next to each other where there is room."""
+    """HTML of lines of text, and of tables, which stand next to each other if the width suffices."""
     lines = "".join(f"<p>{escaped(printable(line))}</p>" for line in head.split("\n"))
-    drawn = "".join(map(table_html, tables)).replace("<wbr>", "")  # as there is room
+    drawn = "".join(map(table_html, tables)).replace("<wbr>", "")  # columns are wide enough for names
     return f'{_STYLE}<div class="streameval">{lines}{drawn}</div>'
 
 
 def report_display(report: Report) -> tuple[str, list[Table]]:
-    """How much was counted and how, the chosen metrics, averages, and the labels, the worst first."""
+    """The head (sizes, configuration, warnings) and the tables (metrics, averages, labels) of a report."""
     if not report.tables.examples:
         return text_report(report, digits=4, max_labels=0), []
     config, items = report.views.config, report.values()
@@ -62,7 +62,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     elif report.view("curves"):
         columns = [Column("roc_auc", "bar", report.per_label(build_spec("roc_auc", average=None)))]
     lists = [item for item in items if isinstance(item.value, dict)]
-    spec = lists[0].spec if lists and not columns else None  # which says what is worst
+    spec = lists[0].spec if lists and not columns else None  # the direction by which labels are sorted
     there = {column.name for column in columns}
     columns += [Column(one.column, "fraction", [*one.value.values()]) for one in lists if one.column not in there]
     support = report.support if report.has_decisions else []
@@ -74,7 +74,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
 
 
 def slice_table(table: Table) -> Table:
-    """The slices along one axis, the worst first as in every table of them, and all together, the last row, last."""
+    """A table of slices cut for a notebook: the worst slices, then the last row, which is all examples."""
     last = table.size - 1
     ranked = replace(table, columns=rows_of(table.columns, range(last))).order()[:_ROWS]
     columns = rows_of(table.columns[: _COLUMNS + 2], [*ranked, last])
@@ -85,7 +85,7 @@ def slice_table(table: Table) -> Table:
 def label_table(
     labels: Sequence[Label], columns: Sequence[Column], support: Sequence[float] = (), spec: MetricSpec | None = None
 ) -> Table:
-    """The labels, the worst value of the first column first; of equal ones those that are most often true."""
+    """A table of labels, those with the worst value of the first column first; equal ones by support."""
     rows = worst_first(columns[0].values, spec, support)[:_ROWS]
     columns = rows_of([Column("label", "label", label_strings(labels)), *columns], rows)
     return Table("labels", _caption("Labels", len(labels)), columns)
@@ -102,7 +102,7 @@ def latest_table(columns: Mapping[str, Sequence[object]]) -> Table:
 
 
 def catalogue_html(entries: Sequence[MetricInfo]) -> str:
-    """The metrics of the catalogue, all of them."""
+    """All metrics of the catalogue as a table."""
     averages = (",\N{NO-BREAK SPACE}".join(average or "per_label" for average in entry.averages) for entry in entries)
     rows = [(one.name + arrow(one.spec), of, one.state, one.summary) for one, of in zip(entries, averages, strict=True)]
     columns = listed(("metric", "averages", "state", "summary"), ("label", "text", "text", "text"), rows)

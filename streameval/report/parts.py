@@ -1,4 +1,4 @@
-"""What results say in every format: a number for each metric and label, how two differ, and values along a stream."""
+"""Results for every format: a number for each metric and label, differences of two, and values along a stream."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from streameval.schema.labels import Label
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A value, or why there is none; its guaranteed bounds where it is not exact."""
+    """A value, or the reason why there is none; with guaranteed bounds if it is not exact."""
 
     value: int | float | None
     bounds: tuple[float, float] | None = None
     reason: str = ""
-    sides: tuple[float | None, float | None] | None = None  # the values of two results whose change it is
+    sides: tuple[float | None, float | None] | None = None  # of a change: both values
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Its bounds, rounded outwards; empty where it has none."""
+        """The bounds as text, rounded outwards; two empty strings if there are none."""
         return outwards(*self.bounds) if self.bounds else ("", "")
 
     @property
     def cells(self) -> dict[str, float | None]:
-        """What formats write of it, by name."""
+        """The numbers to write, by column: the value, or both sides and the change."""
         if self.sides is None:
             return {"value": self.value}
         return dict(zip("ab", self.sides, strict=True)) | {"change": self.value}
 
 
-Numbers: TypeAlias = Mapping[Label | None, Number]  # of a metric: by label, or, under None, of all labels together
+Numbers: TypeAlias = Mapping[Label | None, Number]  # of a metric: by label, or a single one under None
 
-# What is counted, or is a sum of weights; everything else is a metric.
+# Names of counts and sums of weights; every other name is that of a metric.
 COUNTS = frozenset(("examples", "weight", "tp", "fp", "fn", "tn", "support", "predicted"))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What some rows come to: all of them, the last ones, or a slice, whose values are ``where``."""
+    """The results of some rows: all rows, the last ones, or a slice, whose values are ``where``."""
 
     scope: str
     sizes: Mapping[str, Number]
@@ -63,7 +63,7 @@ def part_of(
     items: Iterable[MetricValue] | None = None,
     labelled: bool = False,
 ) -> Part:
-    """What a report says, of all its metrics or some ``items``, with the counts of each label where ``labelled``."""
+    """A part from a report: all its metrics or only ``items``, with the counts of each label if ``labelled``."""
     empty = "" if report.tables.examples else "no examples"
     metrics: dict[str, Numbers] = {}
     for item in report.values() if items is None else items:
@@ -89,7 +89,7 @@ def _number(value: float | None, bounds: Bounds | None, reason: str) -> Number:
 
 
 def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:
-    """How the parts that two results have in common differ."""
+    """The changes from each part of one result to the part of the same scope in another; parts of one only are out."""
     scopes, parts = {part.scope: part for part in second}, list[Part]()
     for a, b in ((part, scopes[part.scope]) for part in first if part.scope in scopes):
         metrics = {key: _changes(a.metrics[key], b.metrics[key]) for key in a.metrics if key in b.metrics}
@@ -100,7 +100,7 @@ def differences(first: Sequence[Part], second: Sequence[Part]) -> list[Part]:
 
 
 def _changes(a: Mapping[Any, Number], b: Mapping[Any, Number]) -> dict[Any, Number]:
-    absent = Number(None, None, "absent")  # of what only one has there is no change, but there are its sides
+    absent = Number(None, None, "absent")  # no change, but the side that has a number is written
     return {key: _change(a.get(key, absent), b.get(key, absent)) for key in {**a, **b}}
 
 
@@ -116,7 +116,7 @@ def _change(a: Number, b: Number) -> Number:
 
 
 def numbers_of(part: Part) -> dict[str, Any]:
-    """What JSON says of a part: sizes, metrics, bounds of those that are not exact, reasons of undefined ones."""
+    """A part for JSON: sizes, metrics, the bounds of inexact metrics and the reasons of undefined ones."""
     bounds = {metric: _shaped(numbers, lambda each: each.bounds) for metric, numbers in part.metrics.items()}
     reasons = {metric: _shaped(numbers, lambda each: each.reason) for metric, numbers in part.metrics.items()}
     return {
@@ -133,7 +133,7 @@ def plain_number(number: Number) -> object:
 
 
 def _shaped(numbers: Numbers, of: Callable[[Number], Any], *, every: bool = False) -> object:
-    """What there is to say of a metric: of all labels together, or a record for each, since 7 is not "7"."""
+    """``of`` each number of a metric: a single one, or a record for each label, because 7 is not "7"."""
     if None in numbers:
         return of(numbers[None])
     values = ((label, of(number)) for label, number in numbers.items())
@@ -142,20 +142,20 @@ def _shaped(numbers: Numbers, of: Callable[[Number], Any], *, every: bool = Fals
 
 
 Key: TypeAlias = tuple[str, str, Label | None]
-"""Metric, evaluator, and label where there is one value per label."""
+"""Metric, evaluator, and label, which is None for a single value."""
 
-_MANY = 50  # rows from which on the first ones may lie outside a picture
+_MANY = 50  # from so many rows on, the first tenth does not set the scale of a picture
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The values of a metric, and which evaluator, label, or both, they are of; NaN where there is none."""
+    """The values of a metric of an evaluator, and of a label if by label, along a stream; NaN where undefined."""
 
     metric: str
     evaluator: str
     label: Label | None
     values: FloatArray
-    low: FloatArray  # guaranteed bounds, the values themselves where they are exact
+    low: FloatArray  # guaranteed bounds; equal to the values if these are exact
     high: FloatArray
 
     @property
@@ -165,7 +165,7 @@ class Line:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The least and the greatest that it can be; of many rows without the first tenth, where values jump."""
+        """The least lower and greatest upper bound; of many rows without the first tenth, where values jump."""
         start = len(self.values) // 10 if len(self.values) >= _MANY else 0
         start = start if np.isfinite(self.values[start:]).any() else 0
         return float(np.nanmin(self.low[start:])), float(np.nanmax(self.high[start:]))
@@ -176,14 +176,14 @@ class Line:
 
 
 class HasLines(Protocol):
-    """What has values along a stream, as `streameval.Trace`."""
+    """An object with values along a stream, such as `streameval.Trace`."""
 
     def _lines(self, *, timed: bool = True) -> tuple[str, Sequence[object], list[Line]]:
-        """What values stand along, time if every one has one, where, and the lines."""
+        """The name of the x axis ("time" if all rows have times), the positions on it, and the lines."""
 
 
 def column_of(key: Key) -> str:
-    """The name of a column. Different keys have different names: what could be an integer is quoted."""
+    """The name of a column, which is unique to its key: a string label that looks like an integer is quoted."""
     metric, evaluator, label = key
     odd = isinstance(label, str) and (not label or label[0] in "'\"" or "[" in label or label.lstrip("-").isdigit())
     name = metric if label is None else f"{metric}: {repr(label) if odd else label}"

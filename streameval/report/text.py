@@ -19,7 +19,7 @@ def _line(name: str, left: int, cells: Iterable[str], widths: Iterable[int] = re
 
 
 def text_report(report: Report, *, digits: int, max_labels: int) -> str:
-    """Every label and the averages, then the chosen metrics; of scores without a threshold only these."""
+    """The labels, the averages and the chosen metrics; only the last for scores without a threshold."""
     digits = check_number("digits", digits, 0, 100)
     max_labels = check_number("max_labels", max_labels, 0)
     if not report.tables.examples:
@@ -57,7 +57,7 @@ def text_report(report: Report, *, digits: int, max_labels: int) -> str:
 
 
 def slices_report(tables: Sequence[Table], digits: int) -> str:
-    """A line for each slice, those of an axis together, and one for all, the last row of each table."""
+    """A block of lines for each table of slices, and at the end one line for all examples, the last row of each."""
     digits = check_number("digits", digits, 0, 100)
     heads = [column.name for column in tables[0].columns[1:]]
     every = [name for table in tables for name in (table.name, *table.columns[0].values)]
@@ -80,7 +80,7 @@ def slices_report(tables: Sequence[Table], digits: int) -> str:
 
 
 def matrix_text(matrix: Matrix) -> str:
-    """The rows and columns of those labels whose sums are largest."""
+    """A matrix as text, cut to the labels whose sums of row and column are largest."""
     totals = [sum(both) for both in zip(matrix.sums(0), matrix.sums(1), strict=True)]
     places = sorted(largest_first(totals)[:_WIDTH])
     sums = dict(zip(zip(matrix.row.tolist(), matrix.column.tolist(), strict=True), matrix.values(), strict=True))
@@ -93,7 +93,7 @@ def matrix_text(matrix: Matrix) -> str:
 
 
 def classification_table(rows: Sequence[tuple[str, Sequence[float]]], labels: int, digits: int) -> str:
-    """So many rows of labels, then those of averages, in the shape of scikit-learn's ``classification_report``."""
+    """Rows, the first ``labels`` of labels and the rest of averages, laid out as ``classification_report`` does."""
     width = max(digits, *(width_of(name) for name, _ in rows))
 
     def line(name: str, values: Sequence[float]) -> str:

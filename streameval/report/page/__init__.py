@@ -23,8 +23,8 @@ from streameval.report.parts import HasLines
 from streameval.schema.text import VERSION, check_number, cut, either, printable, quoted
 
 _LINE = 400
-_TITLE = 100  # characters, as two lines hold
-_MARK = 'document.documentElement.className = "live"'  # what the style sheet is to know before the page is laid out
+_TITLE = 100  # characters, about two lines
+_MARK = 'document.documentElement.className = "live"'  # says that scripts run, before the first layout
 
 
 def html_page(
@@ -92,7 +92,7 @@ def html_page(
 
 
 def _input(name: str, report: Report) -> str:
-    """How the input of a run was read, without the ends of lines with the values of very many labels."""
+    """HTML that says how the input of a run was read; lines that list very many labels are cut."""
     head = f"<h3>{escaped(cut(name, LONGEST))}</h3>" if name else ""
     lines = (cut(line, _LINE) for line in repr(report.input_summary).split("\n"))
     return f"{head}<pre>{escaped(chr(10).join(lines))}</pre>"

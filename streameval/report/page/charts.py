@@ -1,4 +1,4 @@
-"""Charts of our own: an SVG that stretches without any text, and axes written around it, whose text keeps its size."""
+"""Charts: an SVG without text, which stretches to its space, and axes in HTML around it, whose text keeps its size."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from streameval.report.page.markup import MINUS, escaped
 
 Numbers: TypeAlias = Sequence[float] | FloatArray
 
-TONES = "abcdefgh"  # the colours of lines, which the style sheet has
-_SIZE = 1000  # units of the picture in each direction
-_FINEST = 1e-300  # of which a quarter still has a logarithm and a reciprocal
-_MOST = 1e300  # so that ranges and round numbers beyond an end are floats
-_FINE = 500  # curves are drawn to this part of an axis
+TONES = "abcdefgh"  # classes of lines, whose colours the style sheet has
+_SIZE = 1000  # width and height of the picture in units of SVG
+_FINEST = 1e-300  # the least span: a quarter still has a finite logarithm and reciprocal
+_MOST = 1e300  # the largest end: ranges and the next round numbers are finite
+_FINE = 500  # curves are drawn to 1/500 of an axis
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis: what it measures, from where to where, and the values that are written along it."""
+    """An axis: its title, its ends, and the ticks as (value, text)."""
 
     title: str
     low: float
@@ -33,7 +33,7 @@ class Axis:
     log: bool = False
 
     def at(self, values: Numbers) -> FloatArray:
-        """Where values lie, from 0 to 1."""
+        """The positions of values on the axis, from 0 to 1."""
         places, low, high = np.asarray(values, np.float64), self.low, self.high
         if self.log:
             places, low, high = np.log10(np.maximum(places, low)), math.log10(low), math.log10(high)
@@ -45,12 +45,12 @@ def unit_axis(title: str) -> Axis:
 
 
 def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Axis:
-    """An axis over round numbers that holds two values, wherever 0 is; a tight one ends where the values end."""
+    """An axis of round numbers that holds ``low`` and ``high``, with or without 0; a tight one ends at these."""
     low, high = (min(max(end, -_MOST), _MOST) for end in (low, high))
     if tight and high > low:
         ticks = nice_axis(title, low, high).ticks
         return Axis(title, low, high, tuple(tick for tick in ticks if low <= tick[0] <= high))
-    # Values that differ by less than float64 can show between ticks count as one.
+    # Values that are too close for distinct ticks in float64 are treated as equal.
     span = max((high - low) or abs(high) or 1.0, 1e-9 * max(abs(low), abs(high)), _FINEST)
     raw = span / 4
     power = 10.0 ** math.floor(math.log10(raw))
@@ -72,14 +72,14 @@ def _tick(value: float) -> str:
 
 
 def fraction_axis(title: str, values: Sequence[float]) -> Axis:
-    """An axis from 0 to 1, or one that shows how values differ where they are near each other."""
+    """An axis from 0 to 1, or a narrower one if the values are near each other."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     return nice_axis(title, low, high) if 0 < high - low < 0.4 else unit_axis(title)
 
 
 def log_axis(title: str, low: float, high: float) -> Axis:
-    """A logarithmic axis from a little below the least to a little above the greatest of some positive values."""
-    if 4 <= high - low < 1.5 * low < 1e12:  # of one order, where a logarithmic one has hardly any round numbers
+    """A logarithmic axis from a little below ``low`` to a little above ``high``, both of which are positive."""
+    if 4 <= high - low < 1.5 * low < 1e12:  # a short logarithmic axis has few round numbers
         return nice_axis(title, low / 1.1, high * 1.1, tight=True)
     low, high = max(low / 1.6, math.ulp(0.0)), min(high * 1.6, sys.float_info.max)
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
@@ -90,7 +90,7 @@ def log_axis(title: str, low: float, high: float) -> Axis:
 
 
 def thinned(x: FloatArray, y: FloatArray) -> IntArray:
-    """Positions of the points that a picture can distinguish, the last among them; x and y from 0 to 1."""
+    """Positions of points that a picture can distinguish, and of the last point; x and y are from 0 to 1."""
     cells = np.rint(np.stack([x, y]) * _FINE)
     visible = (np.diff(cells, prepend=-1) != 0).any(axis=0)
     visible[-1:] = True
@@ -99,7 +99,7 @@ def thinned(x: FloatArray, y: FloatArray) -> IntArray:
 
 @dataclass
 class Chart:
-    """A picture that is built part by part."""
+    """A picture to which parts are added."""
 
     title: str
     description: str
@@ -107,7 +107,7 @@ class Chart:
     y: Axis
     shape: str = "square"
     note: str = ""
-    at: Numbers = ()  # along a stream: the values of x at which the script shows those of all lines
+    at: Numbers = ()  # along a stream: x of each point, where the script shows all lines' values
     _parts: list[str] = field(default_factory=list)
     _names: list[str] = field(default_factory=list)
     _legend: list[str] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Chart:
         points: bool = False,
         thin: bool = True,
     ) -> bool:
-        """Draw a line, and say whether it has points; the script shows ``marks``, the legend its name by default."""
+        """Draw a line; returns whether it has points. The script shows ``marks``; ``legend`` is the name by default."""
         defined = np.isfinite(np.asarray(x, np.float64)) & np.isfinite(np.asarray(y, np.float64))
         across, up = self.x.at(x)[defined], self.y.at(y)[defined]
         visible = thinned(across, up) if thin else np.arange(len(across))
@@ -148,7 +148,7 @@ class Chart:
         self._parts.append(f'<path class="{kind}" d="{drawn}"{data}/>')
 
     def band(self, x: FloatArray, low: FloatArray, high: FloatArray, tone: str = "a") -> bool:
-        """What a curve can be at least and at most; drawn if it is wider than a line, which is returned."""
+        """Shade the range between bounds, if it is wider than a line; returns whether it was drawn."""
         defined = np.isfinite(x) & np.isfinite(low) & np.isfinite(high)
         across, bottom, top = self.x.at(x[defined]), self.y.at(low[defined]), self.y.at(high[defined])
         if not len(across) or float((top - bottom).max()) * _FINE < 1:
@@ -156,14 +156,14 @@ class Chart:
         order = np.argsort(across, kind="stable")
         cells = np.rint(across[order] * _FINE)
         starts = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]))
-        # Within a cell the least and the most, so that what is drawn holds all that is certified.
+        # Take the least and the greatest bound of each cell, so that the band holds all certified values.
         bottom, top = np.minimum.reduceat(bottom[order], starts), np.maximum.reduceat(top[order], starts)
         upper, lower = (_points(cells[starts] / _FINE, side) for side in (top, bottom))
         self._path(f"band {tone}", f"M{'L'.join([*upper, *reversed(lower)])}Z")
         return True
 
     def dots(self, x: Numbers, y: Numbers, of: str, rows: list[int]) -> None:
-        """A dot for each of some rows of a table."""
+        """Draw a dot for each of ``rows`` of the table ``of``, which the script links to them."""
         across, up = self.x.at(x), self.y.at(y)
         self._dots += zip(across.tolist(), up.tolist(), strict=True)
         drawn = "".join(f"M{point}h0" for point in _points(across, up))
@@ -174,23 +174,23 @@ class Chart:
         self._path("bars a", "".join(f"M{a + 2} {_SIZE}V{top}H{b - 2}V{_SIZE}Z" for a, b, top in ends))
 
     def guide(self, x: Numbers, y: Numbers) -> None:
-        """A dotted line between points."""
+        """Draw a dotted line between points."""
         self._path("guide", f"M{'L'.join(_points(self.x.at(x), self.y.at(y)))}")
 
     def names(self, x: Sequence[float], y: Sequence[float], words: Sequence[str]) -> None:
-        """Names next to dots, as many as find room: earlier ones first; on a narrow screen fewer of them."""
+        """Write names next to dots while there is room, earlier ones first; narrow screens have fewer names."""
         places = [*zip(self.x.at(x).tolist(), self.y.at(y).tolist(), words, strict=True)]
-        for kind, wide, high in (("name", 0.0105, 0.026), ("name narrow", 0.025, 0.04)):  # of a letter, in pictures
+        for kind, wide, high in (("name", 0.0105, 0.026), ("name narrow", 0.025, 0.04)):  # size of a letter
             half = np.array([wide / 2, high / 2])
             dots = np.array(self._dots).reshape(-1, 2)
             boxes = np.concatenate([dots - half, dots + half], axis=1)
             for across, up, word in places:
                 width = wide * (len(word) + 1.5)
-                for step, part in ((0.0, 0), (0.0, 1), (1.6, 0.5), (-1.6, 0.5)):  # right of its dot, left, above, below
+                for step, part in ((0.0, 0), (0.0, 1), (1.6, 0.5), (-1.6, 0.5)):  # right, left, above, below
                     shift, left = step * high, across + wide - part * (width + wide)
                     box = np.array([left, up + shift - high, left + width - wide, up + shift + high])
                     inside = box[0] >= 0 and box[2] <= 1 and box[1] >= -1.1 * high
-                    ends = np.add(box, [0, -abs(shift), 0, abs(shift)])  # no name stands between its dot and another
+                    ends = np.add(box, [0, -abs(shift), 0, abs(shift)])  # the gap to its dot holds no other dot
                     near = ((dots > ends[:2]) & (dots < ends[2:])).all(axis=1).sum() > abs(step)
                     taken = ((boxes[:, :2] < box[2:]) & (boxes[:, 2:] > box[:2])).all(axis=1).any()
                     if inside and not near and not taken:
@@ -201,14 +201,14 @@ class Chart:
                         break
 
     def html(self, above: str = "") -> str:
-        """The figure; another picture may stand above its own."""
+        """HTML of the whole figure; ``above`` is HTML of another picture, which comes first."""
         legend = f'<ul class="legend">{"".join(self._legend)}</ul>' if self._legend[1:] or len(self.at) else ""
         note = f"<p>{escaped(self.note)}</p>" if self.note else ""
         caption = f"<figcaption><strong>{escaped(self.title)}</strong>{note}</figcaption>"
         return f'<figure class="chart">{caption}{legend}<div>{above}{self.plot()}</div></figure>'
 
     def plot(self) -> str:
-        """The picture with its axes, without caption."""
+        """HTML of the picture with its axes, without caption."""
         grid = "".join(f"M0 {place}H{_SIZE}" for place in _units(1 - self.y.at([tick for tick, _ in self.y.ticks])))
         (across, x), (up, y) = _written(self.x, "x", "left"), _written(self.y, "y", "bottom")
         at = f' data-at="{" ".join(f"{value:g}" for value in self.at)}"' if len(self.at) else ""
@@ -224,7 +224,7 @@ class Chart:
 
 
 def _written(axis: Axis, side: str, edge: str) -> tuple[str, str]:
-    """The ticks of an axis along an edge, and what the script reads of it."""
+    """HTML of the ticks of an axis along an edge, and attributes that the script reads."""
     ticks = zip(axis.at([value for value, _ in axis.ticks]).tolist(), axis.ticks, strict=True)
     log = f" data-{side}-log" if axis.log else ""
     ends = f'data-{side}-low="{float(axis.low)!r}" data-{side}-high="{float(axis.high)!r}"{log}'

@@ -33,7 +33,7 @@ class Section:
 def table_section(
     title: str, table: Table, above: str = "", below: str = "", *, row: str = "", name: str = ""
 ) -> Section:
-    """A section with a table, which has fields to find a ``row`` by text and support; only the script shows them."""
+    """A section with a table; with ``row``, the script also shows fields that filter rows by text and support."""
     if row:
         above += (
             f'<form class="filter" data-filter="{table.name}" data-row="{row}" hidden role="search" '
@@ -46,20 +46,20 @@ def table_section(
 
 
 def label_strings(labels: Iterable[Label | None]) -> list[str]:
-    """Labels on one line each, cut where they are very long; no two are the same unless they are cut."""
+    """Labels on one line each; very long ones are cut, and only these may become equal."""
     return [cut(text, LONGEST) for text in label_lines(labels)]
 
 
 def formatted(value: float, kind: Kind = "number") -> str:
-    """A number as it stands in the page; a dash where it is undefined."""
+    """A number as the page writes it; a dash if it is undefined."""
     if math.isnan(value):
         return "\N{EN DASH}"
     text = cell_text(value, kind) if math.isfinite(value) else "∞" if value > 0 else "-∞"
     return MINUS + text[1:] if text.startswith("-") else text
 
 
-escaped = escape  # a string for HTML, within attributes too
-as_count = partial(formatted, kind="count")  # how many, or a sum of weights
+escaped = escape  # a string for HTML text or attributes
+as_count = partial(formatted, kind="count")  # a count, or a sum of weights
 
 
 def breakable(name: str) -> str:
@@ -76,7 +76,7 @@ def safe_json(value: object) -> str:
 
 
 def table_html(table: Table) -> str:
-    """A table with all of its rows, of which the script shows the first."""
+    """HTML of a table with all rows; the script hides those after the first ``table.first``."""
     heads, wide = "", len(table.columns)
     for column in table.columns:
         sort = f' aria-sort="{"as" if table.rising else "des"}cending"' if column.name == table.by else ""
@@ -103,7 +103,7 @@ def table_data(table: Table) -> dict[str, object]:
 
 
 def _cells(table: Table, place: int) -> Iterator[str]:
-    """The cells of a column, in which long names are without their middle."""
+    """HTML of the cells of a column; long names lose their middle."""
     column = table.columns[place]
     if column.kind in _STRINGS:
         tag, end = ('th scope="row"', "th") if place == 0 else ("td", "td")

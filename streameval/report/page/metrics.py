@@ -1,4 +1,4 @@
-"""The numbers that come first: what was evaluated, the chosen metrics, the averages, every label."""
+"""The first sections of the page: sizes and configuration, the chosen metrics, the averages, every label."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from streameval.report.page.markup import (
 from streameval.report.parts import numbers_of, part_of
 from streameval.schema.text import VERSION, cut, cut_distinct, json_content, number_of, printable
 
-_NAMED, _WORST = 24, 8  # labels that have their names in the picture, and that most errors fall on
+_NAMED, _WORST = 24, 8  # labels that are named in the picture, and that are listed with the most errors
 _LEGEND = '<ul class="legend"><li class="b">false negatives (FN)</li><li class="a">false positives (FP)</li></ul>'
 _OUTCOMES: tuple[tuple[str, str, Kind, str, tuple[str, ...]], ...] = (
     ("f1", "F1", "bar", "harmonic mean of precision and recall", ("support", "predicted")),
@@ -49,11 +49,11 @@ _OUTCOMES: tuple[tuple[str, str, Kind, str, tuple[str, ...]], ...] = (
     ("fp", "FP", "count", "false positives: predicted but not true", ()),
     ("fn", "FN", "count", "false negatives: true but not predicted", ()),
 )
-"""What follows from binary predictions: its name in the report and in the table, what it means, where it is 0/0."""
+"""Columns of binary predictions: name in the report, head, kind, meaning, and columns that are all 0 if it is 0/0."""
 
 
 def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> str:
-    """What stands below the title: what the user says of it, when and by what it was written, how much, and how."""
+    """HTML below the title: the user's facts, date, version, sizes, and the configuration."""
     about = dict(meta) | {"date": meta.get("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")}
     pairs = [(printable(name), printable(value)) for name, value in about.items() if value is not None]
     report, html = runs[0][1], _pairs("about", [*pairs, ("streameval", VERSION)])
@@ -67,7 +67,7 @@ def heading(runs: Sequence[tuple[str, Report]], meta: Mapping[str, object]) -> s
 
 
 def about(runs: Sequence[tuple[str, Report]], title: str, meta: Mapping[str, object]) -> dict[str, object]:
-    """What stands above the tables in the page as JSON, as in that of the command: undefined values are null."""
+    """The title, facts and metrics for the JSON in the page, with the keys that the command writes."""
     values = {name: numbers_of(part_of(report, items=report.single())) for name, report in runs}
     meta_of = {printable(name): printable(value) for name, value in meta.items()}
     head = {"schema": 1, "streameval": VERSION, "title": printable(title), "meta": meta_of}
@@ -90,7 +90,7 @@ def _how(report: Report) -> list[tuple[str, str]]:
     ]
     if config.labels is not None:
         pairs.append(("unknown", config.unknown))
-    arguments = [("nan", config.nan, "error")]  # with their defaults, which are left out
+    arguments = [("nan", config.nan, "error")]  # name, value, default; equal ones are left out
     for options in config.options:
         usual = type(options)().arguments()
         arguments += [(name, value, usual[name]) for name, value in options.arguments().items()]
@@ -98,7 +98,7 @@ def _how(report: Report) -> list[tuple[str, str]]:
 
 
 def threshold_text(report: Report) -> str:
-    """The threshold, or between what those of labels are; nothing where there is none."""
+    """The threshold, or the range of the thresholds of labels; empty if there is none."""
     threshold = report.views.config.threshold
     if not isinstance(threshold, tuple):
         return "" if threshold is None else formatted(threshold)
@@ -107,7 +107,7 @@ def threshold_text(report: Report) -> str:
 
 
 def facts(report: Report) -> list[tuple[str, Kind, Any]]:
-    """How much was evaluated, and the threshold: of each the name, the kind and the value."""
+    """The name, kind and value of each size, and of the threshold."""
     tables = report.tables
     counts: dict[str, float | None] = {"examples": tables.examples, "without a true label": report.unlabelled or None}
     counts |= {"labels": len(report.labels), "total weight": report.weight if tables.weighted else None}
@@ -121,20 +121,20 @@ def facts(report: Report) -> list[tuple[str, Kind, Any]]:
 
 
 def headline_section(report: Report) -> Section | None:
-    """The metrics that were chosen, and what each means."""
+    """A section of the chosen metrics, with the meaning of each."""
     items = report.single()
     wide = min((5, 4, 3), key=lambda wide: -len(items) % wide) if len(items) > 5 else max(3, len(items))
     return Section("metrics", "Metrics", _cards(items, wide)) if items else None
 
 
 def metric_list(report: Report, state: str, wide: int) -> str:
-    """The metrics of a state that can be read, so many in a row."""
+    """HTML of the reported metrics of a state that can be read, ``wide`` of them in a row."""
     items = [item for item in report.reported(state) if item.error is None]
     return f"<div><h3>Metrics read from {state}</h3>{_cards(items, wide)}</div>" if items else ""
 
 
 def _cards(items: Sequence[MetricValue], wide: int) -> str:
-    """Metrics, whose names may break after an underscore, with bounds or errors; below what each means."""
+    """HTML of metrics with their bounds or errors, and below them the meanings."""
     cards = ""
     for item in items:
         number, below = f'<span class="value">{formatted(math.nan)}</span>', str(item.error)
@@ -158,7 +158,7 @@ def averages_table(report: Report) -> Table:
 
 
 def label_section(report: Report, max_labels: int) -> Section | None:
-    """The table of labels with all that can be read of them, and the pictures above it."""
+    """A section with a table of all values by label, and pictures above it."""
     values = {**report.label_values(), **report.counts.to_dict()} if report.has_decisions else {}
     columns = [Column(head, kind, values[of], note, unless) for of, head, kind, note, unless in _OUTCOMES if values]
     columns += [*_scored(report), *_chosen(report)]
@@ -202,7 +202,7 @@ def _scored(report: Report) -> list[Column]:
 
 
 def threshold_kind(values: Sequence[float]) -> Kind:
-    """Of probabilities all have the same digits."""
+    """The kind of a column of thresholds: probabilities are written as fractions, with equally many digits."""
     return "fraction" if all(0 <= value <= 1 for value in values if math.isfinite(value)) else "number"
 
 
@@ -230,7 +230,7 @@ def _pictures(table: Table, weighted: bool) -> str:
         note = f"Each dot is a label.{never}"
         picture = Chart("F1 by label frequency", of, axis, fraction_axis("F1", up), "wide", note)
         picture.dots(across, up, "labels", rows)
-        # Of many labels those that stand out: frequent and badly predicted; then those at the ends, which have room.
+        # Name the labels with most errors first, then those of least F1 and of most support, where there is room.
         keys = [-errors[row] for row in rows], up, [-value for value in across]
         orders = (sorted(range(len(rows)), key=key.__getitem__)[:_NAMED] for key in keys)
         named = [*dict.fromkeys(chain.from_iterable(orders))]

@@ -10,8 +10,8 @@ from streameval.report.model import Column, Kind, Report, Table
 from streameval.report.page.markup import Section, as_count, escaped, label_strings, table_section
 from streameval.schema.text import cut_distinct
 
-_SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, pairs of the table, letters of a name
-_LEAST = 0.005  # the least fraction that is written
+_SIDE, _PAIRS, _NAME = 16, 200, 26  # labels of the matrix, rows of the table, characters of a name
+_LEAST = 0.005  # cells with a smaller fraction have no number
 _DEEP = 0.4  # at or above it a cell is so dark that its number must be light
 _MEANING = (
     "<p>A false negative is divided equally among the false positives of its example; without these it is “no label”. "
@@ -20,7 +20,7 @@ _MEANING = (
 
 
 def pair_section(report: Report) -> Section | None:
-    """Confusion of labels, if confusions are counted."""
+    """The section of confused labels, if confusions are counted."""
     view = report.view("pairs")
     if view is None or "confusions" not in view.parts:
         return None
@@ -51,7 +51,7 @@ def _table(
 
 
 def _drawn(matrix: Matrix, values: FloatArray, wrong: IntArray) -> tuple[list[int], str]:
-    """The labels most often mistaken, then no label, and what to say where these are not all."""
+    """The places of the labels most often mistaken, then that of no label; and words if these are not all labels."""
     none = len(matrix.labels) - 1
     mistaken = np.zeros(none + 1)
     for side in (matrix.row, matrix.column):
@@ -62,7 +62,7 @@ def _drawn(matrix: Matrix, values: FloatArray, wrong: IntArray) -> tuple[list[in
 
 
 def _heat(matrix: Matrix, names: list[str], values: FloatArray, parts: FloatArray, drawn: list[int], few: str) -> str:
-    """The matrix of some labels. Colours are by the root of the fraction, so that small ones can be seen too."""
+    """HTML of the matrix of some labels; the colour is the root of the fraction, so that small ones are visible."""
     within = np.flatnonzero(np.isin(matrix.row, drawn) & np.isin(matrix.column, drawn)).tolist()
     cells = {(int(matrix.row[at]), int(matrix.column[at])): at for at in within}
 

@@ -1,4 +1,4 @@
-"""Besides the whole: several runs, slices, windows, and values along the stream."""
+"""Sections that compare: runs, slices, windows, and values along the stream."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Runs = Sequence[tuple[str, Report]]
 
 _FEW = 30  # examples below which the metrics of a slice say little
 _F1 = build_spec("f1", average=None)
-_FIRST = 25  # labels of slices that stand there at first
-_CELLS = 20_000  # labels of slices that the page has at most
-_POINTS, _CHARTS = 600, 24  # along the stream at most
+_FIRST = 25  # rows of labels of slices that are visible at first
+_CELLS = 20_000  # rows of labels of slices at most
+_POINTS, _CHARTS = 600, 24  # points of a line, and charts, along the stream at most
 _TOGETHER = 4  # metrics in one picture
-_NAME = 26  # characters of labels and evaluators there
-_SCALE = 6  # how often the change of a line may fit into the height of its picture
+_NAME = 26  # characters of labels and evaluators in legends
+_SCALE = 6  # the height of a picture is at most so many times the range of each line in it
 
 
 def change_sections(runs: Runs, max_labels: int) -> list[Section | None]:
-    """What is compared: the runs, their metrics, their labels."""
+    """Sections that compare the runs: sizes, metrics, labels."""
     each = [{(name, kind): value for name, kind, value in facts(report)} for _, report in runs]
     columns = [Column("run", "label", [cut(name, LONGEST) for name, _ in runs])]
     for name, kind in dict.fromkeys(head for values in each for head in values):
@@ -44,7 +44,7 @@ def change_sections(runs: Runs, max_labels: int) -> list[Section | None]:
 
 
 def slice_label_section(whole: Report, slices: Runs) -> Section | None:
-    """F1 of each label in each slice, or in the largest slices, against that of all examples."""
+    """F1 of each label in each slice (if there are too many, in the largest), compared with all examples."""
     most = max(1, _CELLS // max(1, len(whole.labels)))
     of_all = _values(whole, _F1)
     rows: list[tuple[Any, ...]] = []
@@ -56,7 +56,7 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
     if not rows:
         return None
     rows.sort(key=lambda row: (row[2] < _FEW, row[5]))
-    full = max((abs(row[5]) for row in rows if row[2] >= _FEW), default=0.0)  # few examples change much
+    full = max((abs(row[5]) for row in rows if row[2] >= _FEW), default=0.0)  # small slices vary by chance
     names, labels, sizes, values, overall, changes = zip(*rows, strict=True)
     few = f"; * marks fewer than {_FEW} true examples, which come last" if min(sizes) < _FEW else ""
     columns = [
@@ -72,13 +72,13 @@ def slice_label_section(whole: Report, slices: Runs) -> Section | None:
 
 
 def _values(report: Report, spec: MetricSpec) -> dict[Any, float]:
-    """The values of a metric, none where there is no example or it cannot be read."""
+    """The values of a metric by label; empty if there is no example, or the metric cannot be read."""
     item = report.value(spec)
     return item.by_label if report.tables.examples and item.error is None else {}
 
 
 def _side_by_side(runs: Runs, keys: list[Any], read: list[dict[Any, float]]) -> tuple[list[Column], list[int]]:
-    """The values of each run, and the change to each later one; the order from the largest change."""
+    """Columns of the values of each run and of the changes from the first; and the rows from the largest change on."""
     values = np.array([[of.get(key, math.nan) for key in keys] for of in read], np.float64)
     with np.errstate(invalid="ignore"):
         changes = values[1:] - values[0]
@@ -106,7 +106,7 @@ def _metrics(runs: Runs) -> Section | None:
 
 
 def _labels(runs: Runs, max_labels: int) -> Section | None:
-    """F1 of each label in each run, or the area under the ROC curve where there are no binary predictions."""
+    """F1 of each label in each run, or the area under the ROC curve if a run has no binary predictions."""
     reports = [report for _, report in runs]
     decided = all(report.has_decisions for report in reports)
     if not decided and not all(report.view("curves") for report in reports):
@@ -160,7 +160,7 @@ def _finite(line: Line) -> Line:
 
 
 def _names(lines: Sequence[Line]) -> dict[tuple[str, Label | None], str]:
-    """What lines are called, by evaluator and label; never two alike."""
+    """A unique name for the lines of each evaluator and label."""
     labels = list(dict.fromkeys(line.label for line in lines if line.label is not None))
     evaluators = list(dict.fromkeys(line.evaluator for line in lines))
     strings: dict[Label | None, str] = dict(zip(labels, cut_distinct(label_strings(labels), _NAME), strict=True))
@@ -174,7 +174,7 @@ def _ends(lines: Sequence[Line]) -> tuple[float, float]:
 
 
 def _pictures(lines: Sequence[Line]) -> list[list[Line]]:
-    """One picture for each metric; those of a single line stand together where changes can be seen side by side."""
+    """The lines of each picture: one metric, or a few metrics of one line each if these fit on one scale."""
     groups: dict[str, list[Line]] = {}
     for line in lines:
         groups.setdefault(line.metric, []).append(line)
@@ -198,17 +198,17 @@ def _comparable(lines: Sequence[Line]) -> bool:
 def _chart(
     lines: list[Line], names: Mapping[tuple[str, Label | None], str], examples: FloatArray, rows: IntArray
 ) -> str:
-    """Values along the stream; shaded are bounds, what lies between points, and more lines than can be drawn."""
+    """A chart along the stream; shaded: bounds, values between the drawn points, and the range of too many lines."""
     across, metrics = examples[rows], list(dict.fromkeys(line.metric for line in lines))
     title, (least, most) = ", ".join(metrics), _ends(lines)
     up = nice_axis("", least, most)
-    low, high = min(up.low, least), max(up.high, most)  # as an axis ends a rounding error from a value
+    low, high = min(up.low, least), max(up.high, most)  # an axis may end a rounding error before a value
     axes = nice_axis("examples", 0.0, float(across.max()), tight=True), up
     chart = Chart(title, f"{title} along the stream.", *axes, "wide", at=across)
     starts = [np.flatnonzero((line.values < low) | (line.values > high)).max(initial=-1) + 1 for line in lines]
     if any(starts):
         first = number_of(int(examples[max(starts) - 1]), "example")
-        chart.note = f"Values of the first {first} are left out. "  # which would stretch the scale
+        chart.note = f"Values of the first {first} are left out. "  # they would stretch the scale
     for line, start in zip(lines, starts, strict=True):
         for part in (line.values, line.low, line.high):
             part[:start] = math.nan

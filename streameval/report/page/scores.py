@@ -1,4 +1,4 @@
-"""What can be read of scores: curves with their bands, thresholds, calibration, rankings."""
+"""Sections of scores: curves with their bands, thresholds, calibration, rankings."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from streameval.report.page.charts import TONES, Axis, Chart, nice_axis, unit_ax
 from streameval.report.page.markup import Section, escaped, formatted, label_strings
 from streameval.report.page.metrics import metric_list
 
-_Run: TypeAlias = tuple[str, Report, Any]  # its name, its report and the view of its curves
+_Run: TypeAlias = tuple[str, Report, Any]  # name, report, view of curves
 
-_DRAWN = 40  # labels whose curves stand behind that of all labels
+_DRAWN = 40  # labels whose curves are drawn in grey behind the main one
 _MEANING = "<p>Scores are binned. The exact value lies within the bounds; a value without bounds is exact.</p>"
 _ALL = "all labels together"
 
 
 def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
-    """ROC, precision and recall, thresholds, calibration: of all labels together, of several runs in one picture."""
+    """ROC, precision and recall, thresholds and calibration of all labels together; all runs share each picture."""
     single = len(runs) == 1
     lines: list[_Run] = [(_ALL if single else name, part, part.view("curves")) for name, part in runs[: len(TONES)]]
     if any(tables is None for _, _, tables in lines):
         return None
     intro, metrics, labels = "<p>Of all labels together.</p>", "", list[tuple[str, int]]()
-    if single:  # with single labels behind, bands, bounds and the metrics
+    if single:  # also draws single labels, bands, bounds and metrics
         _, report, tables = lines[0]
         positives = [int(tables.steps.of(place).tp[-1]) for place in range(tables.size)]
         names = label_strings(tables.labels)
@@ -50,7 +50,7 @@ def curve_section(runs: Sequence[tuple[str, Report]]) -> Section | None:
 
 
 def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: bool) -> str:
-    """The curves of all labels together, with the area under each, or nothing; of a single run with those of labels."""
+    """A chart with the micro curve of each run, and of a single run with those of labels; empty if all are empty."""
     read: Callable[..., Any] = roc_curve if roc else precision_recall_curve
     area, metric = ("area", "roc_auc") if roc else ("average precision", "average_precision")
     chart = Chart("Precision and recall", "Precision-recall curve", unit_axis("recall"), unit_axis("precision"))
@@ -87,7 +87,7 @@ def _curves(runs: Sequence[_Run], labels: Sequence[tuple[str, int]], *, roc: boo
 
 
 def _thresholds(runs: Sequence[_Run]) -> str:
-    """Precision, recall and F1 over the threshold; of several runs only F1."""
+    """A chart of precision, recall and F1 over the threshold; of more than one run only F1."""
     lines = [threshold_lines(precision_recall_curve(tables)) for _, _, tables in runs]
     ends = [end for at, _ in lines if len(at) for end in at[[0, -1]].tolist()]
     if not ends:
@@ -100,13 +100,13 @@ def _thresholds(runs: Sequence[_Run]) -> str:
         best = best_threshold(runs[0][2])
         value, most = formatted(best.value, "fraction"), formatted(best.bound, "fraction")
         bound = f"; no threshold exceeds {most}" if most != value else ""
-        if not math.isfinite(best.threshold):  # as where no label is true
+        if not math.isfinite(best.threshold):  # for example, no label is true
             return ""
         chart.note = f"Best micro F1: {value} at threshold {formatted(best.threshold)} (dotted){bound}."
         chart.guide([best.threshold] * 2, [0, 1])
     tones = iter(TONES)
     for (run, _, _), (at, sides) in zip(runs, lines, strict=True):
-        # From one threshold up to and with the next, predictions are those of the next. At the least all is predicted.
+        # Between two thresholds, values are those of the upper one; below the least one (all is predicted) is no step.
         first = min(1, len(at) - 1)
         across = np.stack([np.append(at[:1], at[:-1]), at], axis=1)[first:].reshape(-1)
         for name, side in zip(("precision", "recall", "F1"), sides, strict=True) if single else [(run, sides[2])]:
@@ -115,7 +115,7 @@ def _thresholds(runs: Sequence[_Run]) -> str:
 
 
 def _calibration(runs: Sequence[_Run]) -> str:
-    """How often labels are true over their score; nothing where there are none, or scores are no probabilities."""
+    """A chart of how often labels are true over their score; empty without scores, or if they are no probabilities."""
     try:
         curves = [calibration_curve(tables) for _, _, tables in runs]
     except MetricError:
@@ -142,7 +142,7 @@ def _calibration(runs: Sequence[_Run]) -> str:
 
 
 def ranking_section(report: Report) -> Section | None:
-    """How well scores put the true labels first."""
+    """The section of how well scores rank the true labels first."""
     if report.view("rankings") is None:
         return None
     last = min(10, len(report.labels))
