@@ -29,7 +29,7 @@ _MEANT = {"pr": "precision_recall_curve", "pr_curve": "precision_recall_curve", 
 
 
 def draw(source: object, kind: str, **options: Any) -> Any:
-    """Draw a picture of something by its name."""
+    """Draw the picture ``kind``, which is the name of a function without ``plot_``."""
     kinds = [name.removeprefix("plot_") for name in __all__]
     if kind not in kinds:
         hint = f"; a metric is drawn by plot('metric', metrics={quoted(kind)})"

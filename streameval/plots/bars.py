@@ -1,4 +1,4 @@
-"""Values one below the other: of labels, of metrics, of slices, of several runs."""
+"""Pictures with a row for each value: of labels, metrics, slices, or runs."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def plot_slices(
             textcoords="offset points", ha="center", fontsize=8.5, color=INK,
         )  # fmt: skip
     ax.plot(values, range(len(drawn)), "o", color=COLOURS[0], markersize=7, zorder=3)
-    for row, value in enumerate(values):  # on the far side of the line of all examples
+    for row, value in enumerate(values):  # write it on the side away from the line of all examples
         away, side = (-7, "right") if value < base else (7, "left")
         ax.annotate(
             _three(value), (value, row), (away, 0), textcoords="offset points", ha=side, va="center", fontsize=8
@@ -186,7 +186,7 @@ def plot_compare(
     changes = [cell_text(last[row] - first[row], "change") for row in drawn]
     default = some_of(f"{of} side by side", len(drawn), len(rows), "that change most")
     names = named(read)
-    wide = max(1, int(6 / (0.6 + 0.075 * max(map(width_of, names)))))  # inches, of the figure and of an entry
+    wide = max(1, int(6 / (0.6 + 0.075 * max(map(width_of, names)))))  # entries that fit side by side, by inches
     lines = -(-len(names) // wide)
     head = "change" if len(read) == 2 else "first to last"
     ax = _rows(ax, ("value", "", title, default), named(drawn), changes, head, lines)
@@ -204,7 +204,7 @@ def plot_compare(
 def _rows(
     ax: Axes | None, words: Words, names: Sequence[str], notes: Sequence[str] = (), head: str = "", lines: int = 0
 ) -> Axes:
-    """Axes with these words, see `titled`, a name on the left of each row, and a note on its right."""
+    """Axes with the titles ``words`` (see `titled`), a name to the left of each row, and a note to its right."""
     size = 5.4 + 0.075 * max(map(width_of, names), default=0), max(1.9, 0.26 * (len(names) + lines) + 1.3)
     ax = titled(ax, size, words, pad=14 + 15 * lines if lines else 10)
     style.quiet(ax, "x")
@@ -233,12 +233,12 @@ def _with_bars(ax: Axes, values: Sequence[float]) -> Axes:
 
 
 def _three(value: float) -> str:
-    """A number with three digits, or all before the point."""
+    """A number with three significant digits, or all digits before the point."""
     return f"{value:#.3g}".rstrip(".") if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _moved(source: object, y_pred: object, metrics: Any) -> tuple[object, Any]:
-    """The second and the third argument: what counted examples comes without the second."""
+    """``y_pred`` and metrics; with a source that counted examples, metrics may be the second argument."""
     return (None, y_pred if metrics is None else metrics) if holds(source) else (y_pred, metrics)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-_ANNOTATED = 16  # rows and columns up to which numbers are written into the cells
+_ANNOTATED = 16  # the most rows for which numbers are written into cells by default
 _UNITS = {
     "true": "fraction of the true label", "pred": "fraction of the predicted label", "all": "fraction of all",
     None: "examples",
@@ -71,7 +71,7 @@ def plot_confusion_matrix(
     names, cells = [named(labels)[place] for place in chosen], cells[np.ix_(chosen, chosen)]
     unit = _UNITS[normalize] if normalize is not None or source.den == 1 else "weight of examples"
     ax = _heat(ax, cells, (names, names), words, unit, numbers, cmap, normalize=normalize)
-    if len(names) > 1 and labels[-1] is None:  # "no label" is none: set it apart
+    if len(names) > 1 and labels[-1] is None:  # separate "no label" from the labels
         for line in (ax.axhline, ax.axvline):
             line(len(names) - 1.5, color="white", linewidth=4 if len(names) <= _ANNOTATED else 2)
     return ax
@@ -192,12 +192,12 @@ def _heat(
     normalize: Normalize = None,
     counted: bool = False,
 ) -> Axes:
-    """Draw cells with white lines between them where there is room, and name them; new axes have room for the names."""
+    """Draw a heat map with names, a colour bar, and, if they fit, lines between cells; new axes have room for names."""
     rows, columns = names
     longest = 0.07 * max(map(width_of, (*rows, *columns)), default=0)
     width, height = (min(13.0, max(2.4, 0.38 * len(each)) + 0.6 + longest) for each in (columns, rows))
     ax = titled(ax, (width + 1.3, height), words, labelpad=6)
-    values = cells if cells.size else np.full((1, 1), math.nan)  # so that axes have a width without any label
+    values = cells if cells.size else np.full((1, 1), math.nan)  # axes without any label need a width
     finite = values[np.isfinite(values)]
     fraction = normalize is not None
     bound = 1.0 if normalize in ("true", "pred") else float(finite.max(initial=0)) or 1.0
@@ -229,12 +229,12 @@ def _heat(
 
 
 def _name_ticks(ax: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name rows and columns; where names would touch, only every second, third ... is named."""
+    """Name rows and columns; if names would overlap, only every second, third ... is named."""
     width, height = (float(pixels / ax.figure.dpi * 72) for pixels in (ax.bbox.width, ax.bbox.height))  # in points
     for axis, names, room in ((ax.yaxis, rows, height), (ax.xaxis, columns, width)):
         size = max(5.5, min(9.0, 0.8 * room / max(len(names), 1)))
         step = max(1, math.ceil(len(names) / max(1, room // (1.25 * size))))
-        places = range((len(names) - 1) % step, len(names), step)  # the last one is named, which may be no label
+        places = range((len(names) - 1) % step, len(names), step)  # always names the last, "no label" perhaps
         axis.set_ticks(places, [names[place] for place in places], fontsize=size, color=INK)
     if max(map(width_of, columns), default=0) * 6 > width / max(len(columns), 1):
         many = len(columns) > 12

@@ -22,7 +22,7 @@ from streameval.schema.labels import Label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WITHIN = 4  # entries of a legend that stands among the lines; a larger one would cover some
+_WITHIN = 4  # entries of a legend at most, if it is among the lines, of which a larger one would cover some
 _AREAS = {"roc_curve": ("roc_auc", "area"), "precision_recall_curve": ("average_precision", "AP")}
 _GUIDE: dict[str, Any] = {"color": MUTED, "linewidth": 1, "linestyle": (0, (2, 3)), "zorder": 1}
 
@@ -71,7 +71,7 @@ def plot_precision_recall_curve(
     ax = _unit_axes(ax, "recall", "precision", title, "Precision and recall")
     (_, first), *more = lines
     if len(first.y) and not more:
-        ax.axhline(float(first.y[0]), **_GUIDE)  # where all is predicted
+        ax.axhline(float(first.y[0]), **_GUIDE)  # the precision if all is predicted
     return _draw(ax, lines, steps="steps-post", where="best")
 
 
@@ -144,11 +144,11 @@ def plot_thresholds(
         best = (run.best_threshold(goal) if label is None else run.best_thresholds(goal)[label]).threshold
     at, sides = threshold_lines(curve, beta)
     ax = _unit_axes(ax, "threshold", "value at the threshold", title, what, square=False)
-    if not np.isfinite(sides[1]).any():  # as where no label is true
+    if not np.isfinite(sides[1]).any():  # for example, no label is true
         return style.no_values(ax)
     at, names = np.clip(at, -MOST, MOST), ("precision", "recall", f"F{style.short(beta) or '0'}")
     for number, (name, side) in enumerate(zip(names, sides, strict=True)):
-        # From one threshold up to and with the next, predictions are those of the next.
+        # Above one threshold and up to the next, predictions are those of the next.
         ax.plot(at, side, **line_style(number), linewidth=1.5 + 0.4 * number, drawstyle="steps-pre", label=name)
     margin = 0.02 * float(at[-1] - at[0]) or 0.5 * max(1.0, abs(float(at[0])))
     ax.set_xlim(float(at[0]) - margin, float(at[-1]) + margin)
@@ -163,7 +163,7 @@ def _read(run: Any, method: str, label: Label | None) -> Any:
 
 
 def _of(what: str, run: Any, label: Label | None) -> str:
-    """A title, in which the label is as short as it can be among all labels."""
+    """A title with the label, which is cut as far as it stays distinct from all other labels."""
     return f"{what} of {'all labels together' if label is None else named(run.labels, 26)[run.labels.index(label)]}"
 
 
@@ -171,7 +171,7 @@ _Lines: TypeAlias = list[tuple[str, CurveLine]]  # with their names
 
 
 def _lines(source: object, y_score: object, method: str, labels: Iterable[Label] | None) -> _Lines:
-    """The curves of evaluators, of each of the labels, or those that are passed."""
+    """Named curves: those that are passed, or those of evaluators, for each of ``labels`` if any are named."""
     parts: Mapping[Any, Any] = source if isinstance(source, Mapping) else {"": source}
     if parts and y_score is None and all(isinstance(part, RocCurve | PrecisionRecallCurve) for part in parts.values()):
         if labels is not None:
@@ -224,11 +224,11 @@ def _unit_axes(ax: Axes | None, x: str, y: str, title: str | None, default: str,
 def plot_lines(
     lines: Sequence[Line], along: Sequence[object], along_name: str, *, ax: Axes | None, title: str | None
 ) -> Axes:
-    """Draw values along the stream, with their guaranteed bounds where these can be seen."""
+    """Draw values along the stream, with the guaranteed bounds of those that are not exact."""
     named_lines = [(column_of((line.metric, "", line.label)), line.evaluator, line) for line in lines]
     metrics = list(dict.fromkeys(metric for metric, _, _ in named_lines))
     evaluators = list(dict.fromkeys(evaluator for _, evaluator, _ in named_lines))
-    by_evaluator = len(metrics) == 1  # else a metric has one colour, and an evaluator one kind of dashes
+    by_evaluator = len(metrics) == 1  # otherwise colours are metrics, and dashes are evaluators
     ax = titled(ax, (8, 4.5), (along_name, metrics[0] if by_evaluator else "value", title, "Along the stream"))
     from matplotlib import dates, ticker
 
@@ -243,14 +243,14 @@ def plot_lines(
         if line.is_bounded:
             ax.fill_between(cast("Any", along), line.low, line.high, color=look["color"], alpha=0.15, linewidth=0)
     quiet(ax, "y")
-    ax.margins(x=0.01, y=0.08)  # little more than the values take, so that small changes stay visible
+    ax.margins(x=0.01, y=0.08)  # little, so that small changes stay visible
     if along_name == "examples":
         ax.set_xlim(left=0)
         ax.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
     elif isinstance(along[0], datetime.date):
         ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))
     ax.spines[["top", "right"]].set_visible(False)
-    if len(lines) > _WITHIN and ax.figure.get_layout_engine() is not None:  # which makes room for it
+    if len(lines) > _WITHIN and ax.figure.get_layout_engine() is not None:  # the layout makes room for it
         ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=3)
     elif len(lines) > 1 or not by_evaluator:
         style.legend(ax)

@@ -1,4 +1,4 @@
-"""What pictures have in common: what they are drawn of, names and numbers that fit, colours, and axes to draw on."""
+"""What pictures share: reading their sources, shortening names and numbers, colours, axes and legends."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from streameval.schema.text import cut_distinct, quoted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Words: TypeAlias = tuple[str, str, str | None, str]  # names of both axes, the title, and the default one
+Words: TypeAlias = tuple[str, str, str | None, str]  # names of both axes, the title, the default title
 INK, MUTED = "#1f2933", "#6b7785"  # text, secondary text
-MOST = 1e100  # drawn of sums of weights and of scores, or ticks beyond them would be no floats
+MOST = 1e100  # larger weights and scores are drawn as this, so that ticks beyond them are finite
 
-# Okabe & Ito 2008: distinct also without seeing red or green; those with one kind of dashes differ in lightness, so
-# that a grey printer tells them apart too. Their yellow is left out, which is hard to see on white.
+# Okabe & Ito 2008: distinct also for colour-blind readers; colours with the same dashes differ in lightness, so that
+# they are distinct in grey print too. Their yellow is left out, because it is hard to see on white.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#1f2933", "#7f5539")
 DASHES: tuple[Any, ...] = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (1.5, 1.2)))
 MARKS = "osD^vP*X"
 
 
 def holds(source: object) -> bool:
-    """Whether something counted examples, so that it comes without ``y_pred``."""
+    """Whether a source is an object that counts examples, or a mapping of such, so that ``y_pred`` is not needed."""
     return not isinstance(source, type) and (isinstance(source, Mapping) or hasattr(source, "_guard"))
 
 
 def runs_of(
     source: Any, y_pred: object = None, keep: Iterable[str] = (), *, by: Names | None = None, whole: bool = False
 ) -> dict[Any, Any]:
-    """Evaluators and metrics by name, "" of a single one, each of one moment; of slices that of all if ``whole``."""
+    """Snapshots of evaluators and metrics by name, "" for a single one; if ``whole``, slices give that of all."""
     if y_pred is not None:
         if holds(source):
             raise InputError(f"y_pred and y_score go with y_true; leave {quoted(y_pred)} out")
@@ -65,7 +65,7 @@ def runs_of(
 
 
 def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
-    """The only evaluator that a picture is drawn of; of slices that of all examples."""
+    """The single evaluator of a source; for slices, that of all examples."""
     runs = runs_of(source, y_pred, keep, whole=True)
     if len(runs) != 1:
         raise InputError(f"this plot shows one evaluator; choose one of {', '.join(map(repr, runs))}")
@@ -73,7 +73,7 @@ def run_of(source: Any, y_pred: object = None, keep: Iterable[str] = ()) -> Any:
 
 
 def of_each(runs: Mapping[Any, Any], read: Callable[[Any], Any]) -> dict[Any, Any]:
-    """What is read of each run; an error names the run, if there are several."""
+    """``read`` of each run; an error names the run if there is more than one."""
     parts = {}
     for name, run in runs.items():
         with naming(quoted(name) if len(runs) > 1 else ""):
@@ -82,18 +82,18 @@ def of_each(runs: Mapping[Any, Any], read: Callable[[Any], Any]) -> dict[Any, An
 
 
 def values_of(run: Any, spec: MetricSpec) -> dict[Any, float]:
-    """The values of a metric per label, or that of all under None; none where there is no example."""
+    """The values of a metric by label, or its single value under None; empty without examples."""
     item = report_of(run).value(spec, strict=True)
     return item.by_label if run.examples else {}
 
 
 def named(labels: Iterable[Label | None], longest: int = 40) -> list[str]:
-    """Labels in at most so many characters, nothing of them read as markup; different labels have different text."""
+    """Labels as distinct text of at most ``longest`` characters, which matplotlib does not read as markup."""
     return [text.replace("$", r"\$") for text in cut_distinct(label_strings(labels), longest)]
 
 
 def short(value: float, *, fraction: bool = False) -> str:
-    """A number in at most five characters: fractions in per cent, large counts with a unit; nothing for 0."""
+    """A number in at most five characters: fractions in per cent, large counts with a unit; empty for 0."""
     if value == 0 or not math.isfinite(value):
         return ""
     if fraction:
@@ -109,21 +109,21 @@ def short(value: float, *, fraction: bool = False) -> str:
 
 
 def ink_on(colour: Sequence[float]) -> str:
-    """The colour of text that can be read on a colour, by the contrast rule of WCAG 2."""
+    """A colour of text that is readable on a background, by the contrast rule of WCAG 2."""
     parts = np.array(colour[:3])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return "white" if linear @ (0.2126, 0.7152, 0.0722) < 0.25 else INK
 
 
 def line_style(number: int, *, marked: bool = False) -> dict[str, Any]:
-    """The look of a line, for `Axes.plot`; with a few marks where dashes may be too short to be seen."""
-    turn = number // len(COLOURS)  # after all colours the same ones, with other marks
+    """Arguments of `Axes.plot` for the line of a number; with a few marks if lines may be too short for dashes."""
+    turn = number // len(COLOURS)  # when colours repeat, marks differ
     marks = {"marker": MARKS[(number + turn) % len(MARKS)], "markevery": 0.13, "markersize": 5} if marked else {}
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number % len(DASHES)], **marks}
 
 
 def titled(ax: Axes | None, size: tuple[float, float], words: Words, *, pad: float = 10, **text: Any) -> Axes:
-    """Axes, of a new figure of so many inches if None, with what they are, and a title: the default one if None."""
+    """Set the titles of axes, which are those of a new figure of ``size`` in inches if ``ax`` is None."""
     if ax is None:
         figure, made = imported("matplotlib.pyplot", "a plot").subplots(figsize=size, layout="constrained")
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.12)  # inches
@@ -138,7 +138,7 @@ def titled(ax: Axes | None, size: tuple[float, float], words: Words, *, pad: flo
 
 
 def quiet(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
-    """Let frame and grid stay in the background."""
+    """Make the frame and the grid light, and draw them behind the data."""
     ax.tick_params(length=0, labelsize=8.5, labelcolor=MUTED)
     ax.grid(axis=axis, color="#e9ecef", linewidth=0.8)
     ax.set_axisbelow(True)
@@ -146,7 +146,7 @@ def quiet(ax: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
 
 
 def legend(ax: Axes, where: Any = "best") -> None:
-    """Name the lines, if any has a name."""
+    """Add a legend, if any line has a name."""
     if ax.get_legend_handles_labels()[1]:
         ax.legend(
             loc=where, fontsize=9, frameon=True, framealpha=0.9, edgecolor="none", labelcolor=INK, handlelength=3.2
@@ -161,5 +161,5 @@ def no_values(ax: Axes) -> Axes:
 
 
 def some_of(title: str, drawn: int, every: int, which: str) -> str:
-    """A title that says where only some are drawn."""
+    """A title that says if only some items are drawn."""
     return f"{title}, the {drawn} {which} of {every:,}" if drawn < every else title
