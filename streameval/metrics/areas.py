@@ -1,4 +1,4 @@
-"""Areas under curves of binned scores, with bounds over all orders, ties included, of the scores in a mixed bin."""
+"""Areas under curves of binned scores, with bounds that hold for every order and tie of scores in a mixed bin."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from streameval.states.views import Integers
 
 _DIGITS = 3
 _UNIT = 1 << 32 * _DIGITS
-_BLOCKS = 16  # into which the positives of a mixed bin are divided to bound their precision from below
-_FEW, _SUMMED = 16, 256  # so many precisions, and denominators of a mean, are added without rounding
+_BLOCKS = 16  # parts of the positives of a mixed bin, by which their precision is bounded from below
+_FEW, _SUMMED = 16, 256  # precisions of a label, and denominators of a mean, that are added exactly
 _FINE = 256
 
 
@@ -32,7 +32,7 @@ Certified: TypeAlias = Bounds | dict[Label, Bounds]
 
 
 class Unrounded(NamedTuple):
-    """The same before rounding, over ``den``."""
+    """`Bounds` before rounding: numbers over ``den``."""
 
     low: Fraction | float
     value: Fraction | float
@@ -42,11 +42,11 @@ class Unrounded(NamedTuple):
 
     @classmethod
     def certain(cls, value: Fraction | int) -> Unrounded:
-        """Nothing is open."""
+        """A value that is known exactly."""
         return cls(Fraction(value), Fraction(value), Fraction(value), True)
 
     def rounded(self) -> Bounds:
-        """As floats, the bounds outwards."""
+        """The value as a float, with bounds that are rounded outwards."""
         least, value, most = (part if part == math.inf else Fraction(part) / self.den for part in self[:3])
         low, high = float(least), float(most)
         low = math.nextafter(low, -math.inf) if low > least else low
@@ -57,13 +57,13 @@ class Unrounded(NamedTuple):
 def averaged(
     tables: CurveTables, parts: Iterable[Unrounded | None], support: Iterable[int], spec: MetricSpec
 ) -> Certified:
-    """Each label by itself, the pool of all, or a mean over labels, weighted by ``support``; None is 0/0."""
+    """The bounds of each label, or of their mean, weighted by ``support`` if chosen; a part that is None is 0/0."""
     instead = None if math.isnan(spec.zero_division) else Unrounded.certain(Fraction(spec.zero_division))
     known = [instead if part is None else part for part in parts]
     if spec.average is None:
         return {label: _rounded(part) for label, part in zip(tables.labels, known, strict=True)}
     defined = [(part, weight) for part, weight in zip(known, support, strict=True) if part is not None and weight]
-    if spec.average != "weighted" or not defined:  # as decisions do: labels without any support weigh the same
+    if spec.average != "weighted" or not defined:  # without any support, labels weigh the same, as for decisions
         defined = [(part, 1) for part in known if part is not None]
     if not defined:
         return _rounded(instead)
@@ -76,7 +76,7 @@ def _rounded(part: Unrounded | None) -> Bounds:
 
 
 def _mean(parts: list[tuple[Unrounded, int]], side: int, *, up: bool) -> Fraction | float:
-    """The mean; of many denominators rounded down or up in the 256th bit, since a common one grows with every other."""
+    """The mean; with many denominators, whose common one would be huge, it is rounded down or up in the 256th bit."""
     whole, sums = 0, dict[int, int]()
     for part, weight in parts:
         if (value := part[side]) == math.inf:
@@ -89,7 +89,7 @@ def _mean(parts: list[tuple[Unrounded, int]], side: int, *, up: bool) -> Fractio
         total, common = 0, 1
         for den, num in sums.items():
             total, common = total * den + num * common, common * den
-        return Fraction(total, common * whole)  # reduced once: to add fractions reduces each time, in ten times as long
+        return Fraction(total, common * whole)  # reduced once, in a tenth of the time of adding fractions
     fine = _FINE + max(sums).bit_length()
     return Fraction(sum((num << fine) // den for den, num in sums.items()) + up * len(sums), whole << fine)
 
@@ -100,7 +100,7 @@ Part = TypeVar("Part")
 def by_part(
     parts_of: Callable[..., Iterable[Part]], support: Callable[[Part], int], formula: Callable[..., Unrounded | None]
 ) -> Reading:
-    """A formula of what `parts_of` makes of a label, or once of the pool, with the parameters of a metric."""
+    """A reading that applies a formula, with the parameters of the metric, to each of ``parts_of`` a table."""
 
     def certify(tables: CurveTables, spec: MetricSpec) -> Certified:
         parts = list(parts_of(tables, pooled=spec.average == "micro"))
@@ -115,7 +115,7 @@ def _paths(tables: CurveTables, *, pooled: bool) -> list[Path]:
 
 
 by_path = partial(by_part, _paths, lambda path: int(path.tp[-1]))
-"""Reads a formula of one path of steps."""
+"""Makes a reading of a formula of one path of steps."""
 
 
 @curve(
@@ -144,13 +144,13 @@ def _area(neg: int, pos: int, ordered: int, mixed: int) -> Unrounded | None:
     den = 2 * neg * pos
     if not den:
         return None
-    common = math.gcd(ordered, mixed, den)  # once for all three, as a fraction would for each
+    common = math.gcd(ordered, mixed, den)  # reduces all three numbers at once
     ordered, mixed = ordered // common, mixed // common
     return Unrounded(ordered, ordered + mixed, ordered + 2 * mixed, not mixed, den // common)
 
 
 def _pairs(steps: Steps) -> list[tuple[int, int, int, int]]:
-    """Negatives, positives, twice the pairs in order, and those in mixed bins."""
+    """Negatives, positives, twice the pairs that are surely in order, and the pairs in mixed bins, of each label."""
     below = 2 * steps.before(steps.neg)
     mixed = steps.over(np.where(steps.mixed, steps.pos * steps.neg, 0))
     ordered = steps.over(steps.pos * (below + steps.neg)) - mixed
@@ -168,7 +168,7 @@ def _partial(path: Path, max_fpr: float) -> Unrounded | None:
     last = int(np.searchsorted(path.fp, math.ceil(stop), "left"))  # the first point at or beyond the limit
     fp, tp = np.array([*path.fp[:last].tolist(), stop], object), path.tp[: last + 1].astype(object)
     width, before, after, mixed = np.diff(fp), tp[:-1], tp[1:], path.mixed[:last]
-    ends = after.copy()  # of straight lines, the last of which is cut at the limit
+    ends = after.copy()  # right ends of lines, the last of which is cut at the limit
     ends[-1] = before[-1] + Fraction(after[-1] - before[-1]) * width[-1] / int(path.neg[last - 1])
     twice = (width * (before + ends)).sum()
     fall, rise = (width * (ends - before))[mixed].sum(), (width * (2 * after - before - ends))[mixed].sum()
@@ -218,7 +218,7 @@ def _precisions(steps: Steps, support: list[int], *, weighted: bool) -> list[Unr
     num, den = _worst(pos, top, fall, weighted=weighted)
     least = _sums(num.ravel(), den.ravel(), np.repeat(place, num.shape[1]), count)
     exact = np.bincount(place, minlength=count) == 0
-    few = exact & (np.diff(starts) <= _FEW)  # their digits do not tell whether the mean with others is a float64
+    few = exact & (np.diff(starts) <= _FEW)  # added exactly, because a mean of rounded sums may miss an exact float64
     parts: list[Unrounded | None] = []
     for label, whole in enumerate(support):
         if not whole:
@@ -243,7 +243,7 @@ def _worst(pos: Integers, tp: Integers, fp: Integers, *, weighted: bool) -> tupl
     """
     block = np.arange(_BLOCKS + 1)
     edges = (tp - pos)[:, None] + pos[:, None] * block // _BLOCKS
-    if weighted:  # the end of a block is the start of the next
+    if weighted:  # trapeziums share their edges
         size, points = edges[:, np.minimum(block + 1, _BLOCKS)] - edges[:, np.maximum(block - 1, 0)], edges
     else:
         size = np.tile(np.diff(edges), 2)
@@ -261,7 +261,7 @@ def _sums(num: Integers, den: Integers, owner: IntArray, count: int) -> list[int
     if den.dtype == object:
         return by_owner(num * _UNIT // den)
     totals = [0] * count
-    for _ in range(_DIGITS + 1):  # denominators of int64 are below 2**31
+    for _ in range(_DIGITS + 1):  # int64 denominators are below 2**31, so that a digit of 32 bits fits
         digit = num // den
         num = num - digit * den << 32
         totals = [(total << 32) + more for total, more in zip(totals, by_owner(digit), strict=True)]

@@ -17,7 +17,7 @@ from streameval.schema.labels import Label
 from streameval.states.views import FEW, Integers, Tables, total
 
 Value: TypeAlias = Fraction | float | None
-"""A number, exact or with guard bits, or the float64 nearest to it; None where it is undefined (NaN)."""
+"""A number, exact or with guard bits, or the float64 nearest to it; None if it is undefined (NaN)."""
 
 _GUARD = 96
 _DEEPEST = 1 << 13
@@ -25,7 +25,7 @@ _DEEPEST = 1 << 13
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """``num / den`` elementwise, or ``num / sqrt(den)`` where ``root``. A denominator of 0 means undefined."""
+    """``num / den`` elementwise, or ``num / sqrt(den)`` if ``root``. A denominator of 0 means undefined."""
 
     num: Integers
     den: Integers
@@ -35,12 +35,12 @@ class Ratios:
         return Ratios(self.num[chosen], self.den[chosen], self.root)
 
     def replaced(self, where: np.ndarray[Any, np.dtype[np.bool_]], value: int) -> Ratios:
-        """The same ratios, but ``value`` in some places."""
+        """The same ratios, but ``value`` at the places ``where``."""
         return Ratios(np.where(where, value, self.num), np.where(where, 1, self.den), self.root)
 
 
 def each(ratios: Ratios, zero_division: float) -> list[Value]:
-    """Every ratio by itself."""
+    """The value of every ratio."""
     undefined = _constant(zero_division)
     if not ratios.root and 0 <= _union(ratios.num, ratios.den) < 2**53:  # then one division rounds once
         floats: list[Value] = np.divide(ratios.num, np.maximum(ratios.den, 1)).tolist()
@@ -109,7 +109,7 @@ def by_formula(formula: Callable[..., Ratios]) -> Callable[[Tables, MetricSpec],
                 ratios, times = ratios[~blank], None if times is None else times[~blank]
             else:
                 ratios = ratios.replaced(blank, int(spec.empty == "one"))
-        # As scikit-learn, labels without any support weigh the same.
+        # If no label has support, all labels weigh the same, as in scikit-learn.
         return mean(ratios, times, spec.zero_division, plain=spec.average == "weighted")
 
     return read
@@ -130,13 +130,13 @@ def _constant(zero_division: float) -> Fraction | None:
 
 
 def _union(*arrays: Integers) -> int:
-    """The bits that any of the integers has: negative if one is, else no less than each; -1 if they are wide."""
+    """The bitwise or of all integers: negative if one is, else not less than any; -1 for Python integers."""
     union = reduce(np.bitwise_or, arrays)
     return -1 if union.dtype == object else int(np.bitwise_or.reduce(union))
 
 
 def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> tuple[int, int]:
-    """Numerator and denominator of the sum."""
+    """Numerator and denominator of the sum of ratios, each ``times`` as often."""
     if not root and len(den) > FEW and (fast := _sum_of_small(num, den, times)) is not None:
         return fast
     terms = num.tolist() if times is None else [n * t for n, t in zip(num.tolist(), times.tolist(), strict=True)]
@@ -149,19 +149,19 @@ def _sum(num: Integers, den: Integers, times: Integers | None, root: bool) -> tu
             digits = sum([_scaled_root(term, base, bits) for term, base in zip(terms, dens, strict=True)])
         else:
             digits = sum([(term << bits) // base for term, base in zip(terms, dens, strict=True)])
-        # Each term is off by less than one unit; ask for 2**60 units per term before calling the sum exact enough.
+        # Each term is off by less than one unit; the sum is exact enough if it has 2**60 units per term.
         if abs(digits) >= len(dens) << 60 or bits >= _DEEPEST:
             break
         bits *= 2
-    if abs(digits) < len(dens) << 60 and not root:  # cancellation, or true zero: settle it exactly
+    if abs(digits) < len(dens) << 60 and not root:  # terms cancel, or all are 0: add exactly
         return sum((Fraction(n, d) for n, d in zip(terms, dens, strict=True)), Fraction(0)).as_integer_ratio()
-    if root and abs(digits) <= len(dens):  # no more than the error: the roots cancel
+    if root and abs(digits) <= len(dens):  # no more than the error, so the sum of the roots is 0
         return 0, 1
     return digits, 1 << bits
 
 
 def _sum_of_small(num: Integers, den: Integers, times: Integers | None) -> tuple[int, int] | None:
-    """The sum in int64 long division, as many bits at a time as fit; None where that does not hold it or is too coarse.
+    """The sum by long division in int64, as many bits at a time as fit; None if it overflows or is too coarse.
 
     A digit of ``s`` bits is below ``2**s`` and has a remainder below ``den``: with ``k`` bits for each count and ``l``
     for how many there are, ``k + s < 63`` and ``l + s < 63``.
@@ -170,7 +170,7 @@ def _sum_of_small(num: Integers, den: Integers, times: Integers | None) -> tuple
     if not 0 <= union < 2**31 or len(den) >= 2**31:
         return None
     size, count = union.bit_length(), len(den).bit_length()
-    if times is None:  # no whole parts first: they come with the first digit, which has less room then
+    if times is None:  # the first digit holds whole parts too, so it has fewer bits
         value, rest, bits, shift = 0, num, 0, 62 - size - count
     else:
         digit, rest = np.divmod(num * times, den)

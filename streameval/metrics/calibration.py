@@ -1,4 +1,4 @@
-"""How far scores are probabilities: the Brier score, the log loss, and reliability, of cells that have a score."""
+"""How well scores are calibrated as probabilities: Brier score, log loss and reliability, over cells with a score."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ Strategy = Literal["uniform", "quantile"]
 _ZERO, _ONE = int(binned.bins_of(np.zeros(1))[0][0]), int(binned.bins_of(np.ones(1))[0][0])
 _HALF = int(binned.bins_of(np.array([0.5]))[0][0])
 _POSITIVE = np.array([False, True])
-_MARGIN = Fraction(1, 2**45)  # of the logarithms, each off by a few units in the last place
+_MARGIN = Fraction(1, 2**45)  # covers the error of logarithms, a few units in the last place
 _BELOW, _ABOVE = 1 - _MARGIN, 1 + _MARGIN
-_TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may not be a float
+_TINY = 2.0**-500  # below it -log(1 - v) is v to the last bit, and v / 2 may be subnormal
 _MOST_BUCKETS = 10**6
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first with 21 zero bits at the end
-_MANY = 2**27  # scores in a bin: at most 4096 bins have one unit, and fewer times a squared head add up within int64
+_MANY = 2**27  # scores in a bin; fewer, times squared heads, add up in int64 over the 4096 bins of one unit
 
 
 class _Bins:
-    """The bins of one label, or of all, as `Curves.read` gives them, with the weight of their negatives and positives.
+    """The bins of one label, or of all labels, as `Curves.read` returns them, with weights of negatives and positives.
 
     The magnitude of a score is its distance from 0, or from 1 where that is nearer (``upper``): ``head << 41 |
-    residual`` in units of ``2**(exponent - 1075)``. In sums of magnitudes ``one`` stands for 1. The fields are weights,
-    and sums of residuals and of their squares, each as integers of any size, or as 32-bit limbs with the lowest first.
+    residual`` in units of ``2**(exponent - 1075)``. Sums of magnitudes are in units of ``1 / one``. Fields are weights,
+    sums of residuals and sums of their squares, each as integers of any size, or as 32-bit limbs, the lowest first.
     """
 
     def __init__(self, bins: IntArray, common: IntArray, fields: tuple[Integers, ...]) -> None:
@@ -55,7 +55,7 @@ class _Bins:
         self._weights, self._residuals, self._squares = fields
         self.upper = bins >= _HALF
         code = np.where(self.upper, _ONE - bins, bins - _ZERO)
-        self._exponent = np.maximum(code >> 11, 1)  # subnormal numbers have the unit of the least normal ones
+        self._exponent = np.maximum(code >> 11, 1)  # subnormal numbers have the unit of the least normal numbers
         self._head = (code & 2047) + np.where(code > 2047, 2048, 0)
         self._least = int(self._exponent.min(initial=1022))
         self.weight, self.one = np.concatenate(self._weights).T, 1 << 1075 - self._least
@@ -67,24 +67,24 @@ class _Bins:
 
     @property
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the most magnitude of each bin."""
+        """The least and the greatest magnitude of each bin."""
         unit = np.ldexp(1.0, self._exponent - 1034)
         return (self._head * unit)[:, None], ((self._head + 1) * unit)[:, None]
 
     @property
     def means(self) -> FloatArray:
-        """The mean magnitude of each class in each bin, correctly rounded; any number where there is none."""
+        """The mean magnitude of each class in each bin, correctly rounded; arbitrary for an empty class."""
         weight, whole, rest = np.maximum(self.weight, 1), 0, 0
         for limb in self._residuals[::-1]:
             rest = (rest << 32) + limb.T
             digit = rest // weight
             whole, rest = (whole << 32) + digit, rest - digit * weight
         mean = (self._head << binned.DROPPED)[:, None] + whole
-        halves = 2 * mean + 1 + np.sign(2 * rest - weight)  # what is no tie rounds like a quarter or three
+        halves = 2 * mean + 1 + np.sign(2 * rest - weight)  # twice the mean, its fraction rounded unless it is 1/2
         return np.asarray(np.ldexp(np.rint(halves.astype(np.float64) / 2), self._exponent[:, None] - 1075))
 
     def sums(self, group: IntArray) -> Iterator[tuple[int, int, bool, int, int, int]]:
-        """Class, ``group`` and side of scores, which may come again, with their weight and sums of powers, exactly."""
+        """Rows of class, ``group``, side, weight and exact sums of first and second powers; keys may repeat."""
         unit = np.where(self.upper, -self._exponent, self._exponent)
         for side, of in enumerate(group.T):
             starts = np.flatnonzero(np.diff(of, prepend=of[:1]) | np.diff(unit, prepend=0))
@@ -103,7 +103,7 @@ class _Bins:
 
 
 def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
-    """The bins of each label, or once those of all together; scores must be probabilities."""
+    """The bins of each label, or one object of all labels; `MetricError` if scores are no probabilities."""
     offsets, bins, counts, common, words = tables.pool if pooled else tables.read
     if len(bins) and (int(bins.min()) < _ZERO or int(bins.max()) > _ONE):
         worst = binned.edges_of(np.array([int(bins.min()), int(bins.max())])).tolist()
@@ -140,7 +140,7 @@ def brier_score(bins: _Bins) -> Unrounded | None:
     """Scores must be probabilities. Undefined without scores."""
     one, whole, squares = bins.one, bins.whole, 0
     for side, _, upper, weight, first, second in bins.sums(np.zeros((len(bins.bins), 2), np.int64)):
-        far = upper != side  # the truth is at the far end: the difference is 1 - magnitude
+        far = upper != side  # magnitudes are measured from the wrong end: the difference is 1 - magnitude
         squares += second + (one * (one * weight - 2 * first) if far else 0)
     return Unrounded.certain(Fraction(squares, whole * one**2)) if whole else None
 
@@ -161,7 +161,7 @@ def log_loss(bins: _Bins, eps: float, cap: float | None) -> Unrounded | None:
     whole, limit = bins.whole, math.inf if cap is None else cap
     if not whole:
         return None
-    near = bins.upper[:, None] == _POSITIVE  # the truth is at the end from which scores are measured
+    near = bins.upper[:, None] == _POSITIVE  # the truth is the end from which magnitudes are measured
 
     def loss(magnitude: FloatArray) -> FloatArray:
         clipped = np.maximum(magnitude, eps)
@@ -177,7 +177,7 @@ def log_loss(bins: _Bins, eps: float, cap: float | None) -> Unrounded | None:
         gap = 0.125 * ((most - least) / np.where(near, 1.0 - most, least)) ** 2
     cut = ~known & ((least < eps) | (greatest > limit) | np.isinf(gap))
     bottom, top = np.where(cut, fewest, cost), np.where(cut, greatest, np.where(known, cost, cost + gap))
-    settled = known | (most <= eps) | (fewest >= limit * _ABOVE)  # all scores in the bin cost the same
+    settled = known | (most <= eps) | (fewest >= limit * _ABOVE)  # all scores in the bin have the same loss
     weighty = bins.weight > 0  # a weight of 0 counts no infinite loss
     weights = bins.weight[weighty]
     low, value, high = (_mean(np.minimum(part, limit)[weighty], weights) for part in (bottom, cost, top))
@@ -188,7 +188,7 @@ def log_loss(bins: _Bins, eps: float, cap: float | None) -> Unrounded | None:
 
 
 def _settled(magnitudes: list[float], near: list[bool], weights: list[int], limit: float) -> Unrounded:
-    """The mean loss of scores that are known, with enough digits for one rounding at the end."""
+    """The mean loss of known scores, with so many digits that it is rounded only once, at the end."""
     cap, whole = int(Fraction(min(limit, sys.float_info.max)) * UNIT), sum(weights) * UNIT
     low, high = (
         Fraction(sum(weight * min(cost, cap) for cost, weight in zip(costs, weights, strict=True)), whole)
@@ -198,7 +198,7 @@ def _settled(magnitudes: list[float], near: list[bool], weights: list[int], limi
 
 
 def _mean(losses: FloatArray, weights: Integers) -> Fraction | float:
-    """The mean, off by a few units in the last place; exact where a part of it may be no normal float64."""
+    """The mean, off by a few units in the last place; exact if a part of it may be subnormal."""
     if np.isinf(losses).any():
         return math.inf
     whole = total(weights)
@@ -209,7 +209,7 @@ def _mean(losses: FloatArray, weights: Integers) -> Fraction | float:
 
 
 def _minus_log(v: FloatArray) -> FloatArray:
-    """-log v for 0 <= v <= 0.5, in additions and products only, so that all machines agree on every bit."""
+    """-log v for 0 <= v <= 0.5, by basic arithmetic only, so that all machines agree on every bit."""
     mantissa, exponent = np.frexp(v)
     small = mantissa < 0.7071067811865476
     mantissa, exponent = np.where(small, 2 * mantissa, mantissa), exponent - small
@@ -304,13 +304,13 @@ def expected_calibration_error(bins: _Bins, buckets: int, strategy: Strategy) ->
 
 
 def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, Integers, int]:
-    """Buckets in order, the weight of each, that of its positives, and its sum of scores; and what weight may move."""
+    """Buckets in order; (weights, weights of positives, sums of scores) of them; and the weight that may move."""
     buckets = check_number("buckets", buckets, 1, _MOST_BUCKETS, MetricError)
     check_choice("strategy", strategy, get_args(Strategy), MetricError)
     inner = np.array([step / buckets for step in range(1, buckets)])
     if strategy == "quantile":
         lowest, highest = _quantiles(bins, buckets)
-        common = np.where(bins.common == -2, bins.common.max(axis=1, keepdims=True), bins.common)  # of both classes
+        common = np.where(bins.common == -2, bins.common.max(axis=1, keepdims=True), bins.common)  # -2: empty class
         alike = (common[:, 0] == common[:, 1]) & (common[:, 0] >= 0)
         group, moved = np.repeat(lowest[:, None], 2, axis=1), int(bins.weight[(lowest < highest) & ~alike].sum())
     else:
@@ -329,7 +329,7 @@ def _buckets(bins: _Bins, buckets: int, strategy: Strategy) -> tuple[IntArray, I
 
 
 def _quantiles(bins: _Bins, buckets: int) -> tuple[IntArray, IntArray]:
-    """The buckets of the least and of the greatest score of each bin, if all are to hold about as many scores."""
+    """The buckets of the least and of the greatest score of each bin, for buckets of about equally many scores."""
     both = bins.weight.sum(axis=1).astype(object)
     ends, whole = np.cumsum(both), max(1, bins.whole)
     first, last = (ends - both) * buckets // whole, (ends * buckets - 1) // whole

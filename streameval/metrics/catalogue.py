@@ -1,4 +1,4 @@
-"""The catalogue: entries, which `metric` collects at the formulas, and the names that stand for them."""
+"""The catalogue: the entries, which `metric` registers where formulas are defined, and how names are read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from streameval.schema.labels import Label
 from streameval.schema.text import check_choice, number_or_none, quoted, suggestion
 
 FAMILIES = ("decisions", "rankings", "rankings_at", "areas", "curves", "calibration", "pairs", "label_sets")
-"""The modules of this folder that stand first in the catalogue, in its order."""
+"""The modules of this folder that come first in the catalogue, in its order."""
 
 Reading: TypeAlias = Callable[[Any, MetricSpec], Any]
 """A metric as a function of the view of a state."""
@@ -40,13 +40,13 @@ Formula = TypeVar("Formula", bound=Callable[..., Any])
 
 _AVERAGES: dict[str, Average] = {average or "per_label": average for average in AVERAGES}
 _TEXT = re.compile(r"(?P<name>\w[\w\s.@-]*)(\((?P<choices>[^()]*)\))?")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # between words, as classes write them
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # between the words of the name of a class
 _NUMBERED = (
     ("k", re.compile(r"(.+?)(?:@|_at_)(\d+)"), ("{}_at", "{}")),
     ("beta", re.compile(r"(f)_?([\d.]+)"), ("{}beta",)),
 )
 COMMA = re.compile(r",(?![^(]*\))")
-"""What separates the names of metrics: a comma, but not in parentheses."""
+"""The separator of names of metrics: a comma outside parentheses."""
 _WORDS: dict[str, Choice] = {"true": True, "false": False, "none": None}
 
 
@@ -124,11 +124,11 @@ class MetricInfo:
         return {True: "higher is better", False: "lower is better", None: "describes the data"}[self.bigger_is_better]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return entry_of, (self.name,)  # its formulas are functions within functions, which cannot be pickled
+        return entry_of, (self.name,)  # pickle cannot write formulas, which are nested functions
 
 
-_ENTRIES: dict[str, list[MetricInfo]] = {}  # by module, in the order of its lines
-_BY_NAME: dict[str, MetricInfo] = {}  # with their aliases
+_ENTRIES: dict[str, list[MetricInfo]] = {}  # by module, in the order in which it defines them
+_BY_NAME: dict[str, MetricInfo] = {}  # by name and by alias
 _BY_CLASS: dict[str, MetricInfo] = {}
 
 _COUNTS = {"tp", "fp", "fn", "tn", "support", "confusion_matrix", "multilabel_confusion_matrix"}
@@ -146,7 +146,7 @@ def metric(
     certify: Callable[[Any], Reading] | None = None,
     **choices: Any,
 ) -> Callable[[Formula], Formula]:
-    """Enter a formula, its docstring as notes; ``read`` or ``certify`` applies it to the view of its state."""
+    """Decorator that enters a formula, with its docstring as notes; ``read`` or ``certify`` makes it a `Reading`."""
     kind = class_name or "".join(map(str.capitalize, name.split("_")))
 
     def register(function: Formula) -> Formula:
@@ -165,7 +165,7 @@ def metric(
 
 
 def _values(certify: Reading) -> Reading:
-    """The values without their bounds."""
+    """A reading of values only, without their bounds."""
 
     def read(view: Any, spec: MetricSpec) -> Any:
         bounds = certify(view, spec)
@@ -197,7 +197,7 @@ def catalogue() -> Catalogue:
 
 
 def _modules() -> Iterator[str]:
-    """The modules of this folder in the order of the catalogue, each imported when it is its turn."""
+    """The names of the modules of this folder in the order of the catalogue; each is imported when it is reached."""
     from pkgutil import iter_modules
 
     path = import_module("streameval.metrics").__path__
@@ -206,7 +206,7 @@ def _modules() -> Iterator[str]:
 
 
 def _first_known(names: Iterable[str], table: Mapping[str, MetricInfo] = _BY_NAME) -> str | None:
-    """The first of some names that is in the catalogue."""
+    """The first of some names that a table has; imports modules of the catalogue only until it is there."""
     return next((name for _ in chain(("",), _modules()) for name in names if name in table), None)
 
 
@@ -216,7 +216,7 @@ def _names() -> list[str]:
 
 
 def entry_of(name: object) -> MetricInfo:
-    """The entry that a name or an alias stands for, or `MetricError` with the nearest names."""
+    """The entry of a name or an alias, or `MetricError` with the nearest names."""
     if isinstance(name, str) and (name in _BY_NAME or _first_known((name,)) is not None):
         return _BY_NAME[name]
     word = _underscored(name) if isinstance(name, str) else name
@@ -240,7 +240,7 @@ def entry_of_class(name: str) -> MetricInfo | None:
 
 
 def evaluate(spec: MetricSpec, tables: Any) -> float | dict[Label, float]:
-    """The value of a metric: a number, or one per label. ``tables`` are those of the state it is read from."""
+    """The value of a metric: a number, or one per label. ``tables`` are the view of its state."""
     value = entry_of(spec.name).read(tables, spec)
     if isinstance(value, dict):
         return {label: part if type(part) is float else as_float(part) for label, part in value.items()}
@@ -255,7 +255,7 @@ def build_spec(
     empty: str = "zero_division",
     parameters: Mapping[str, object] | None = None,
 ) -> MetricSpec:
-    """Check every choice, those that the name says too, and make the spec, or raise `MetricError`."""
+    """Make a spec from choices, including those in the name; `MetricError` if one is wrong."""
     return MetricSpec(name, average, zero_division, empty, parameters or ())  # type: ignore[arg-type]  # each is checked
 
 
@@ -263,7 +263,7 @@ def _completed(
     name: str, average: str | None, zero_division: float | None, empty: str, parameters: Mapping[str, object]
 ) -> tuple[object, ...]:
     entry, named, choices = _read(name)
-    is_name = isinstance(average, str | None)  # others, such as arrays, are not compared
+    is_name = isinstance(average, str | None)  # any other object, such as an array, is not compared
     if is_name and average == UNSET:
         average = named
     elif is_name and named not in (UNSET, average):
@@ -298,12 +298,12 @@ COMPLETE.append(_completed)
 
 @lru_cache(maxsize=1024)
 def parse_spec(text: str) -> MetricSpec:
-    """The spec behind a name such as ``"f1_macro"``, ``"micro F1"``, ``"ndcg@5"``, ``"f2"`` or ``"f1(empty=one)"``."""
+    """The spec of a name such as ``"f1_macro"``, ``"micro F1"``, ``"ndcg@5"``, ``"f2"`` or ``"f1(empty=one)"``."""
     return build_spec(text)
 
 
 def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
-    """The entry, the average and the choices that a name says."""
+    """The entry, the average and the choices in a name."""
     if not isinstance(text, str) or text in _BY_NAME:
         return entry_of(text), UNSET, {}
     match = _TEXT.fullmatch(text.strip())
@@ -327,9 +327,9 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
 
 
 def _entry_in(words: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
-    """The entry and the average of a name; a number in it goes to the choices."""
+    """The entry and the average of a name; a number in the name, as in "ndcg@5", is added to ``choices``."""
     split = _underscored(_CAMEL.sub("_", words))
-    for name in dict.fromkeys((_underscored(words), split, split.replace("_score", ""))):  # as scikit-learn's functions
+    for name in dict.fromkeys((_underscored(words), split, split.replace("_score", ""))):  # as scikit-learn
         averages: dict[str, str | None] = {name: UNSET}
         for word, each in _AVERAGES.items():
             averages[name.removesuffix(f"_{word}")] = averages[name.removeprefix(f"{word}_")] = each
@@ -349,7 +349,7 @@ def _entry_in(words: str, text: str, choices: dict[str, str]) -> tuple[MetricInf
 
 
 def _said(parameter: Parameter | None, key: str, value: str) -> Choice:
-    """What the text of a choice stands for; a word that stands for nothing is refused where its choice is checked."""
+    """The value of the text of a choice; any word is passed on, because choices are checked later."""
     if key == "empty" or (parameter is not None and parameter.choices):
         return value
     if parameter is not None and value in _WORDS:
@@ -376,7 +376,7 @@ def _undefined(value: object) -> float:
 def _key(
     entry: MetricInfo, average: Average, zero_division: float, empty: str, parameters: tuple[tuple[str, Choice], ...]
 ) -> str:
-    """The canonical name: the average unless it goes without saying, then every choice that is not the default."""
+    """The canonical name: with the average unless it is the only or usual one, and all choices that are no defaults."""
     text = entry.name
     if len(entry.averages) > 1 and not (entry.bare and average == entry.default):
         text += "_" + (average or "per_label")

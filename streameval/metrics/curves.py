@@ -1,4 +1,4 @@
-"""Curves of binned scores, the lines that pictures draw of them, and what is read off at one of their points."""
+"""Curves of binned scores, the lines that pictures draw of them, and metrics that are read at one of their points."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RocCurve:
     tpr: FloatArray
     thresholds: FloatArray
     mixed: Flags
-    __repr__ = _summary  # arrays take pages in a notebook
+    __repr__ = _summary  # short, because arrays would fill pages in a notebook
 
     def __iter__(self) -> Iterator[FloatArray]:
         return iter((self.fpr, self.tpr, self.thresholds))  # as scikit-learn's function returns them
@@ -93,7 +93,7 @@ class PrecisionRecallCurve:
 
 
 def _staircase(x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, most: FloatArray) -> Band:
-    """The points of a curve, and inside every open stretch two more with its bounds."""
+    """The points of a curve, with two more in every stretch that is not exact, at its bounds."""
     after = np.repeat(np.flatnonzero(mixed) + 1, 2)
     ends = np.stack([x[:-1][mixed], x[1:][mixed]], axis=1).reshape(-1)
     below, above = (np.repeat(part[mixed], 2) for part in (least, most))
@@ -101,7 +101,7 @@ def _staircase(x: FloatArray, y: FloatArray, mixed: Flags, least: FloatArray, mo
 
 
 def path_of(tables: CurveTables, label: Label | None) -> Path:
-    """The steps of one label, or of all together for None; steps without weight left out."""
+    """The steps of one label, or of all labels together for None; steps without weight are left out."""
     return tables.pooled.of(0) if label is None else tables.only(place_of(tables, label)).steps.of(0)
 
 
@@ -143,7 +143,7 @@ def shares(part: Integers, whole: Integers | int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Points, the threshold at each, and between what the line can be where scores were binned."""
+    """The points of a line, the threshold at each, and the bounds of the line if scores were binned."""
 
     x: FloatArray
     y: FloatArray
@@ -152,7 +152,7 @@ class Line:
 
 
 def curve_line(curve: RocCurve | PrecisionRecallCurve) -> Line:
-    """True over false positive rate, or precision over recall, whose value at 0, a convention, says nothing."""
+    """True over false positive rate, or precision over recall; the precision at recall 0, a convention, is left out."""
     band = curve.band() if curve.mixed.any() else None
     if isinstance(curve, RocCurve):
         return Line(curve.fpr, curve.tpr, curve.thresholds, band)
@@ -174,16 +174,16 @@ def threshold_lines(curve: PrecisionRecallCurve, beta: float = 1.0) -> tuple[Flo
 
 
 Terms: TypeAlias = tuple[Integers, Integers, Flags]
-"""Of each point the numerator and the denominator of what is greatest, and whether the point is allowed."""
+"""Numerators and denominators of the ratio to maximise at each point, and whether the point is allowed."""
 
 
 def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fraction] | None:
-    """The first of the greatest ratios that are allowed, and where; 0/0 is 0. None if none is."""
+    """The position and the value of the first greatest ratio among those allowed; 0/0 is 0. None if none is allowed."""
     if not allowed.any():
         return None
     rough = np.where(allowed, rough_ratios(num, den), -np.inf)
     top = float(rough.max())
-    best: dict[tuple[int, int], int] = {}  # what is close is compared exactly; of equal ratios one is enough
+    best: dict[tuple[int, int], int] = {}  # close ratios are compared exactly, and equal ones once
     for at in np.flatnonzero(rough >= top - CLOSE * max(1.0, abs(top))).tolist():
         best.setdefault((num[at], den[at]), at)
     values = {at: Fraction(*pair) if pair[1] else Fraction(0) for pair, at in best.items()}
@@ -192,20 +192,20 @@ def greatest(num: Integers, den: Integers, allowed: Flags) -> tuple[int, Fractio
 
 
 def best_point(path: Path, terms: Callable[[Integers, Integers], Terms]) -> tuple[int, Fraction, Fraction] | None:
-    """The best exact point of a path, its value, and what none passes; ``terms`` grow with tp and fall with fp."""
-    # A step without positives is never better than the point above it, and most steps of a rare label have none.
+    """The best exact point, its value, and an upper bound of all points; ``terms`` grow with tp and fall with fp."""
+    # A step without positives is never better than the point before it, and most steps of a rare label have none.
     some = np.flatnonzero(path.pos)
     mixed, points = some[path.mixed[some]], np.append(0, some + 1)
     if (exact := greatest(*terms(path.tp[points].astype(object), path.fp[points].astype(object)))) is None:
         return None
-    # It has all positives of a mixed bin and none of its negatives: no order of the scores does better.
+    # A corner has all positives of a mixed bin and none of its negatives: no order of the scores does better.
     corner = greatest(*terms(path.tp[mixed + 1].astype(object), path.fp[mixed].astype(object)))
     at, value = exact
     return int(points[at]), value, value if corner is None else max(value, corner[1])
 
 
 def reaches(part: Integers, whole: Integers | int, least: float) -> Flags:
-    """Where a part is at least so large a fraction, which is rounded first: 9 of 10 reach 0.9, a float above 9/10."""
+    """Whether ``part / whole``, rounded to a float64, is at least ``least``: 9 / 10 reaches 0.9, a float above 9/10."""
     half_way = (Fraction(least) + Fraction(math.nextafter(least, 0.0))) / 2
     return np.asarray(part * half_way.denominator >= whole * half_way.numerator, np.bool_)
 
@@ -216,7 +216,7 @@ def _both(c: Counts) -> Flags:
 
 
 def rough_ratios(num: Integers, den: Integers) -> FloatArray:
-    """Ratios as floats, or all of them over a power of 2 where one is too large for a float64; 0/0 is 0."""
+    """Ratios as floats, all divided by a power of 2 if one is too large for a float64; 0/0 is 0."""
     defined = np.asarray(den != 0, np.bool_)
     den = np.where(defined, den, 1)
     try:
@@ -227,7 +227,7 @@ def rough_ratios(num: Integers, den: Integers) -> FloatArray:
 
 
 def _by_point(terms: Callable[[Counts, float], Terms]) -> Reading:
-    """The greatest value of allowed points, undefined where none is."""
+    """A reading of the greatest value of allowed points, which is undefined if no point is allowed."""
 
     def best(path: Path, **parameters: float) -> Unrounded | None:
         pos, neg = path.tp.astype(object)[-1], path.fp.astype(object)[-1]
@@ -239,7 +239,7 @@ def _by_point(terms: Callable[[Counts, float], Terms]) -> Reading:
 
 
 def _at(name: str, *entry: str, least: str, **choices: Any) -> Callable[[Formula], Formula]:
-    """Enters the terms of a metric that has a fraction as its condition."""
+    """Enters a metric that is the maximum of one fraction, on condition that another is at least ``least``."""
     return curve(name, *entry, certify=_by_point, parameters=(Parameter(least, 0.5, 0.0, 1.0),), **choices)
 
 

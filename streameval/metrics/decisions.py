@@ -15,7 +15,7 @@ from streameval.metrics.spec import MetricSpec, Parameter
 from streameval.schema.labels import Label
 from streameval.states.views import Counts, Integers, Tables
 
-_TINY = Decimal("1e-400")  # below the smallest float64 by far
+_TINY = Decimal("1e-400")  # far below the smallest float64
 
 _BETA = Parameter("beta", 1.0, 0.0, math.inf, above=True)
 
@@ -278,12 +278,12 @@ def imbalance_ratio(c: Counts) -> Ratios:
 
 
 def _where_zero(hits: Integers, classes: Integers, den: Integers) -> Integers:
-    """The denominator; where there are no hits, 1 if both classes occur (the value is 0) and 0 if not (undefined)."""
+    """``den``, but without hits: 1 if both classes occur (the value is 0), 0 if not (it is undefined)."""
     return np.where(classes == 0, 0, np.where(hits == 0, 1, den))
 
 
 def _power(num: int, den: int, exponent: float) -> tuple[int, int]:
-    """``(num / den) ** exponent`` as a ratio with some 60 correct digits; 0 and infinity as the limits from inside."""
+    """``(num / den) ** exponent`` as a ratio with some 60 correct digits; limits for exponents 0 and infinity."""
     if num in (0, den):
         return num // den, 1
     if exponent in (0.0, math.inf):

@@ -1,4 +1,4 @@
-"""Readings of label sets: how rare and frequent labels mix, and how many sets of labels there are; see `pairs`."""
+"""Metrics of sets of true labels: how rare and frequent labels mix, and how many sets there are; see `pairs`."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _scumble_of(counts: tuple[int, ...]) -> Fraction:
     """1 - G / A of the imbalance ratios; the largest count cancels: the harmonic over the geometric mean of counts."""
     if len(set(counts)) < 2 or not counts[0]:
         return Fraction(0)
-    digits = 40 + 2 * len(str(max(counts)))  # of counts that differ by one the means share twice as many as these have
+    digits = 40 + 2 * len(str(max(counts)))  # means of counts that differ by 1 share so many digits
     with localcontext(prec=digits):
         logs = sum((_rounded("ln", Decimal(count), digits) for count in counts), Decimal(0))
         harmonic = len(counts) / sum((1 / Decimal(count) for count in counts), Decimal(0))
@@ -99,7 +99,7 @@ def _scumble_of(counts: tuple[int, ...]) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _rounded(function: Literal["ln", "exp"], number: Decimal, digits: int) -> Decimal:
-    """A function of a number, correctly rounded to some digits, so the same on every machine."""
+    """The logarithm or exponential of a number, correctly rounded, so that it is the same on every machine."""
     with localcontext(prec=digits):
         return number.ln() if function == "ln" else number.exp()
 

@@ -1,4 +1,4 @@
-"""Logarithms and discounts by rank, in integers, since those of C libraries differ from one machine to the next."""
+"""Logarithms and discounts by rank in integers, because logarithms of C libraries differ between machines."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from streameval.kernel.types import IntArray
 from streameval.states.views import Integers
 
 BITS = 192
-"""Everything is in units of ``2**-BITS``, off by less than ``2**-150`` for any number of labels."""
+"""Values are in units of ``2**-BITS``; their error is less than ``2**-150`` for any number of labels."""
 
 UNIT = 1 << 2200
-"""Stands for 1 in losses, so that they show the square of the least float64."""
+"""1 in the units of losses, which are so fine that the square of the least float64 is not 0."""
 
 _LN = Context(prec=80)
 
-_HEAD = 12  # so many bits of a number have their logarithm in a table
+_HEAD = 12  # leading bits of a number, whose logarithm is in a table
 
 
 def discounts(ranks: int) -> list[int]:
-    """For each number of ranks up to ``ranks`` the sum of ``1 / log2(rank + 1)`` over the first so many; and more."""
+    """Sums of ``1 / log2(rank + 1)`` over the first n ranks, for n from 0 to ``ranks`` at least."""
     return _discounts((ranks + 2).bit_length())
 
 
@@ -34,7 +34,7 @@ def reciprocals(first: int, stop: int) -> int:
     return sums[stop] - sums[first]
 
 
-# Tables are made anew where longer ones are needed, twice as long, so that this happens seldom.
+# A table that is too short is replaced by one whose length is the next power of 2, so that this is rare.
 
 
 @cache
@@ -51,7 +51,7 @@ def _harmonics(bits: int) -> list[int]:
 @cache
 def _logs(bits: int) -> list[int]:
     """Natural logarithms of all integers below ``2**bits``: ln(n + 1) = ln(n) + 2 artanh(1 / (2 n + 1))."""
-    logs = [0, 0]  # of 0, which is never read, and of 1
+    logs = [0, 0]  # of 0 (never read) and 1
     for n in range(1, (1 << bits) - 1):
         base = 2 * n + 1
         power, square = (2 << BITS) // base, base * base
@@ -68,9 +68,9 @@ def _logs(bits: int) -> list[int]:
 def minus_log(v: float, rest: bool) -> tuple[int, int]:
     """Bounds of ``-log v``, or of ``-log(1 - v)``, for 0 <= v <= 0.5, times `UNIT`; ``2**-90`` of it apart."""
     num, den = v.as_integer_ratio()
-    if not num:  # infinity is above every float64
+    if not num:  # a finite number above every float64 stands for infinity
         return (0, 0) if rest else (UNIT << 1024, UNIT << 1024)
-    if rest and v < 2.0**-40:  # the fourth term of the series is beyond all digits
+    if rest and v < 2.0**-40:  # three terms of the series have all digits
         least = num * (UNIT // den)
         least += least * least // (2 * UNIT) + least**3 // (3 * UNIT**2)
     else:
@@ -96,7 +96,7 @@ def log2(base: float) -> Fraction:
 
 @cache
 def _words(bits: int) -> Integers:
-    """The sums of discounts in words of 32 bits, lowest first."""
+    """The sums of discounts, each as a row of words of 32 bits, the lowest first."""
     table = _discounts(bits)
     size = -(-table[-1].bit_length() // 32)
     every = b"".join(value.to_bytes(4 * size, "little") for value in table)

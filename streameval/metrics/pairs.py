@@ -1,4 +1,4 @@
-"""Confusion matrices and co-occurrence of labels; a masked one is neither true nor predicted."""
+"""Confusion matrices and co-occurrence of labels; a masked label is neither true nor predicted."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Matrix:
             wholes = [sums[place] for place in places.tolist()]
         else:
             wholes = [self.den if normalize is None else sum(entries)] * len(entries)
-        pairs = [(value, whole or 1) for value, whole in zip(entries, wholes, strict=True)]  # no weight stays 0
+        pairs = [(value, whole or 1) for value, whole in zip(entries, wholes, strict=True)]  # a sum of 0 leaves 0
         try:
             return np.array([value / whole for value, whole in pairs], np.float64)
         except OverflowError:
@@ -118,7 +118,7 @@ def cooccurrence(pairs: PairTables, *, side: Side = "true") -> Matrix:
 
 
 def _of_matrix(score: Score) -> Callable[..., Reading]:
-    """Reads one score off the matrix that the parameter names, which is made once for all of them."""
+    """Reads a score of the confusion matrix that the parameter ``values`` names; the matrix is made once for all."""
 
     def read(tables: PairTables, spec: MetricSpec) -> Value | dict[Label, Value]:
         values = spec.parameter("values")
@@ -178,7 +178,7 @@ def confusion_score(
 def of_examples(
     formula: Callable[..., Value], per_label: Callable[[PairTables], dict[Label, Value]] | None = None
 ) -> Reading:
-    """A formula of all examples, or one of each label; None is 0/0."""
+    """A reading of a formula of all examples, or of ``per_label``; a value of None is 0/0."""
 
     def read(tables: PairTables, spec: MetricSpec) -> Value | dict[Label, Value]:
         undefined = None if math.isnan(spec.zero_division) else Fraction(spec.zero_division)

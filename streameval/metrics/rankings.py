@@ -32,7 +32,7 @@ _LOZA = "Loza Mencía & Fürnkranz 2010, Efficient multilabel classification alg
 
 Unranked: TypeAlias = Literal["never", "last"]
 Usual: TypeAlias = Literal["zero", "one"]
-"""What blank rows count unless chosen otherwise."""
+"""What degenerate examples count unless chosen otherwise."""
 
 DEGENERATE = Parameter("degenerate", "scikit-learn", choices=("scikit-learn", "drop", "zero", "one"))
 
@@ -41,7 +41,7 @@ ranking = partial(metric, state="rankings", averages=("samples",), default="samp
 
 
 def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
-    """Tie groups with a true label, with ``"last"`` also those of all labels that are not ranked."""
+    """Tie groups with a true label; with ``"last"`` the labels that are not ranked are a group too."""
     if unranked == "never":
         return tables.groups
     rows = tables.rows[tables.rows.u > 0]
@@ -50,17 +50,17 @@ def all_groups(tables: RankingTables, unranked: Unranked) -> Groups:
 
 
 def nothing_true(rows: Rows) -> Flags:
-    """Rows without a true label."""
+    """Which rows have no true label."""
     return np.asarray(rows.m == 0)
 
 
 def one_sided(rows: Rows) -> Flags:
-    """Rows without a true label, and rows without a false one."""
+    """Which rows have no true label or no false label."""
     return np.asarray((rows.m == 0) | (rows.m == rows.known))
 
 
 def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str, zero_division: float) -> Value:
-    """The mean of values that add up to ``sums`` without the examples that are ``blank``."""
+    """The mean over examples: ``sums`` is that of all but the ``blank`` examples, which count by ``degenerate``."""
     if degenerate == "drop":
         return ratio_of(sums, total(rows.times[~blank]), zero_division)
     if (usual if degenerate == "scikit-learn" else degenerate) == "one":
@@ -71,7 +71,7 @@ def judged(rows: Rows, sums: Fraction, blank: Flags, degenerate: str, usual: str
 def by_sums(
     formula: Callable[..., Fraction], blank: Callable[[Rows], Flags] = nothing_true, usual: Usual = "zero"
 ) -> Reading:
-    """The mean of values, whose sum without blank rows the formula gives; without a k it has no end."""
+    """A reading of the mean; the formula returns the sum over rows that are not blank, and a k of None is endless."""
 
     def read(tables: RankingTables, spec: MetricSpec) -> Value:
         parameters: dict[str, Any] = {name: ENDLESS if value is None else value for name, value in spec.parameters}
@@ -84,7 +84,7 @@ def by_sums(
 def _by_rows(
     formula: Callable[..., tuple[Integers, Integers | int]], *, blank: Callable[[Rows], Flags], usual: Usual = "zero"
 ) -> Reading:
-    """The mean of ``sums / den`` over rows."""
+    """A reading of the mean over rows of the ratio that the formula returns as two arrays."""
 
     def sums(tables: RankingTables, **parameters: Any) -> Fraction:
         num, den = formula(tables.rows[~blank(tables.rows)], **parameters)
@@ -151,7 +151,7 @@ def margin_loss(rows: Rows) -> tuple[Integers, int]:
 
 
 def _wrong_pairs(rows: Rows) -> Integers:
-    """Wrong pairs, those of true labels that are not ranked among them."""
+    """The number of pairs in the wrong order, including those of true labels that are not ranked."""
     return np.asarray(rows.wrong + rows.u * (rows.known - rows.m) * rows.times)
 
 
@@ -172,7 +172,7 @@ def label_ranking_average_precision(tables: RankingTables, spec: MetricSpec) -> 
     best = spec.parameter("tied") == "best"
     num, den = groups.upto, groups.m * (groups.a + (1 if best else groups.g))
     everything = 0 if best else total(rows.times[(rows.m > 0) & (rows.m == rows.known)])
-    if everything:  # each such example has contributed 1, taken away before anything is rounded
+    if everything:  # each such example contributed 1, which is taken away before rounding
         num, den = np.append(num.astype(object), -everything), np.append(den, 1)
     blank = nothing_true(rows) if best else one_sided(rows)
     return judged(rows, sum_of(num, den), blank, spec.parameter("degenerate"), "one", spec.zero_division)
@@ -194,7 +194,7 @@ def lwlrap(tables: RankingTables, spec: MetricSpec) -> Value | dict[Label, Value
     num, den, support = [], [], []
     for start, stop in np.searchsorted(column, np.stack([tables.columns, tables.columns + 1], axis=1)).tolist():
         hits, rest = sum_of(upto[start:stop], np.maximum(rank[start:stop], 1)).as_integer_ratio()
-        support.append(total(true[start:stop][:1]))  # rank 0 stands first
+        support.append(total(true[start:stop][:1]))  # rank 0, the first, holds the support
         num.append(hits)
         den.append(rest * support[-1])
     ratios, times = Ratios(np.array(num, object), np.array(den, object)), np.array(support, object)

@@ -1,4 +1,4 @@
-"""Metrics of the first k labels: what values add up to over examples with a true label, as in `rankings`."""
+"""Metrics of the first k labels; formulas return the sum over examples with a true label, as in `rankings`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _JARVELIN = "Järvelin & Kekäläinen 2002, Cumulated gain-based evaluation of I
 _FIFTY = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999, capitals=1, clamp=0, traps=[])
 _ONE = 1 << BITS
 
-_MOST = 10**9  # to which a rank may be compared, so that products of two are int64
+_MOST = 10**9  # the largest k, so that a product of two is int64
 _K = Parameter("k", 5, 1, _MOST, whole=True)
 _DIVISOR = Parameter("divisor", "k", choices=("k", "ranked"))
 _UNRANKED = Parameter("unranked", "never", choices=("never", "last"))
@@ -54,7 +54,7 @@ def _at(
 
 
 def _hit_cutoff(spec: MetricSpec) -> dict[str, Any]:
-    """What a divisor needs counted: the hits among the first k, if it is their number."""
+    """The option that a divisor needs: with ``"hits"``, hits among the first k are counted."""
     divisor, k = spec.parameter("divisor"), spec.parameter("k")
     if divisor in ("ranked", "hits") and spec.parameter("unranked") == "last":
         raise MetricError(f"{spec.key} counts labels that have a rank of their own; it needs unranked=never")
@@ -65,7 +65,7 @@ def _hit_cutoff(spec: MetricSpec) -> dict[str, Any]:
 
 
 def _by_hits(formula: Callable[..., tuple[int, IntArray]], **choices: Any) -> Reading:
-    """A number of hits over a divisor, both from the groups and from how many labels could be among the first k."""
+    """A reading of hits: from groups and places among the first k, the formula makes a factor of hits and a divisor."""
 
     def sums(tables: RankingTables, k: int, unranked: Unranked, divisor: str = "k") -> Fraction:
         groups = groups_to(tables, k, unranked)
@@ -157,7 +157,7 @@ def mrr(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
     clear = first[(first.g == first.t) & (first.a < k)]
     units = 0
     for a, g, t, times in first[first.g != first.t].tolist():
-        chance, expected = _ONE * t // g, 0  # that the first true label of the group is its j-th label
+        chance, expected = _ONE * t // g, 0  # the chance that the j-th label of the group is its first true one
         for j in range(1, min(g, k - a) + 1):
             expected += chance // (a + j)
             chance = chance * (g - j - t + 1) // max(1, g - j)
@@ -192,7 +192,7 @@ def ndcg(tables: RankingTables, k: int, unranked: Unranked) -> Fraction:
 
 
 def _gained(tables: RankingTables, k: int, unranked: Unranked) -> list[tuple[int, int, int]]:
-    """For each m and g, g times the sum of all gains, in units of ``2**-BITS``."""
+    """For each pair of m and g: m, g, and g times the sum of all gains, in units of ``2**-BITS``."""
     groups = groups_to(tables, k, unranked)
     return sums_of_discounts(groups.a, np.minimum(groups.a + groups.g, k), groups.t, (groups.m, groups.g))
 
@@ -241,7 +241,7 @@ def psndcg_at(tables: RankingTables, k: int, norm: str, normalize: bool) -> tupl
 def _weighted(
     tables: RankingTables, k: int, table: Sequence[int], divisor: Callable[[int], int]
 ) -> tuple[Fraction, Fraction]:
-    """Gains of the first k, and the greatest possible; ``table`` sums what ranks count, up to each rank."""
+    """Gains of the first k, and the greatest possible ones; ``table`` holds the sums of discounts up to each rank."""
     _check(k, "propensity-scored gains", tables.options.gain_ranks)
     sums = best = Fraction(0)
     for (m, a, g), gain in tables.gains:
@@ -278,7 +278,7 @@ def label_coverage_at(tables: RankingTables, k: int, of: str) -> tuple[int, int]
 
 
 def first_groups(tables: RankingTables, unranked: Unranked) -> First:
-    """The best of these groups in each example."""
+    """The best group with a true label of each example."""
     if unranked == "never":
         return tables.first
     rows = tables.rows
@@ -287,13 +287,13 @@ def first_groups(tables: RankingTables, unranked: Unranked) -> First:
 
 
 def groups_to(tables: RankingTables, k: int, unranked: Unranked) -> Groups:
-    """The groups that reach into the first k."""
+    """The groups that have labels among the first k."""
     groups = all_groups(tables, unranked)
     return groups[groups.a < k]
 
 
 def chances_of_a_hit(first: First, k: int, missed: bool = False) -> Fraction:
-    """The sum of the chances, each of which can be tiny, of a hit among the first k, or of none, where it is open."""
+    """The sum of the chances, which can be tiny, of a hit (or no hit) among the first k, if ``first`` starts there."""
     num, den = [], []
     for a, g, t, times in first[first.a < k].tolist():
         places = min(k - a, g)
@@ -319,7 +319,7 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
     for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
         if cutoff != k:
             continue
-        # How many true labels of the group that straddles k may fall on its first places.
+        # ``inside`` true labels of the group that straddles k may fall on its places among the first k.
         for inside in range(0 if sure else 1, min(places, true) + 1):
             ways = math.comb(true, inside) * math.comb(size - true, places - inside)
             if a + g <= k:
@@ -335,7 +335,7 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
 def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
     """The sum of (``first`` + (i - 1) ``second`` / (``size`` - 1)) / (a + i) over the first places of a group.
 
-    A true label on its i-th place has before it those of better groups, itself, and its share of the rest of its own.
+    Up to a true label on place i there are true labels of better groups, itself, and a share of others of its group.
     """
     inverse = reciprocals(a, a + places)
     return first * inverse + second * ((places << BITS) - (a + 1) * inverse) // max(1, size - 1)
@@ -369,7 +369,7 @@ def jain_propensities(counts: ByLabel, examples: int, *, a: float = 0.55, b: flo
     if not isinstance(counts, Mapping):
         raise InputError(f"counts must be a mapping label -> count, not {quoted(counts)}")
     inverse: dict[float | None, float] = {}
-    with localcontext(_FIFTY):  # whatever precision the user's is of
+    with localcontext(_FIFTY):  # independent of the user's context
         exponent, shift, _ = map(Decimal, numbers)
         scale = Decimal(int(examples)).ln() - 1
         for label, count in (sizes := {label: number_or_none(count) for label, count in counts.items()}).items():

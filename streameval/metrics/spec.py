@@ -1,4 +1,4 @@
-"""A metric as a value: which entry of the catalogue, averaged how, with which parameters."""
+"""A metric as a value: its entry in the catalogue, its average and its parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNSET = "default"
 """Stands for the default average, since None is an average of its own."""
 
 COMPLETE: list[Callable[[str, Any, Any, Any, Any], tuple[Any, ...]]] = []
-"""What checks and completes the fields of every spec: the catalogue, which knows the metrics, enters it."""
+"""Holds the function that checks and completes the fields of a spec; the catalogue, which imports this, adds it."""
 
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted", "samples", None)
 
@@ -89,19 +89,19 @@ class MetricSpec:
 
 
 class Parameter(NamedTuple):
-    """A parameter of a metric: one of ``choices``, true or false, or a number in a range, as its default says."""
+    """A parameter of a metric: one of ``choices``, or a bool if the default is a bool, or else a number in a range."""
 
     name: str
-    default: Choice  # if it is None, that is allowed besides
+    default: Choice  # if it is None, None is allowed too
     low: float = -math.inf
     high: float = math.inf
-    above: bool = False  # whether the lower end of the range is excluded, and infinity
+    above: bool = False  # whether the lower end and infinity are excluded from the range
     whole: bool = False
     choices: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
-        """What it can be, as text."""
+        """The allowed values as text."""
         if self.choices:
             return "{" + ", ".join(self.choices) + "}"
         if isinstance(self.default, bool):
@@ -111,7 +111,7 @@ class Parameter(NamedTuple):
         return f"{text} or none" if self.default is None else text
 
     def allowed(self, value: object, name: str) -> Choice:
-        """The value in its own type, if it is one that it can have; ``name`` is that of the metric."""
+        """The value, converted to the type of the parameter; `MetricError` if the metric ``name`` does not allow it."""
         what = f"{self.name} of {name}"
         if self.choices:
             check_choice(what, value, self.choices, MetricError)
@@ -133,7 +133,7 @@ class Parameter(NamedTuple):
 
 
 def as_float(value: Fraction | float | None) -> float:
-    """The nearest float64; NaN where undefined, infinite where no float64 is as large."""
+    """The nearest float64; NaN for None, infinite if the value is too large."""
     if value is None:
         return math.nan
     if isinstance(value, float):
@@ -152,7 +152,7 @@ def number_text(value: float) -> str:
 
 
 def choice_text(value: Choice) -> str:
-    """The value of a parameter as it stands in names."""
+    """The value of a parameter as names of metrics write it."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else number_text(float(value))

@@ -1,4 +1,4 @@
-"""Thresholds chosen, and judged, after the fact; names as in Yang 2001, A study of thresholding strategies, SIGIR.
+"""Thresholds that are chosen after counting; names as in Yang 2001, A study of thresholding strategies, SIGIR.
 
 A choice falls where counts are exact: between bins, or inside a bin whose scores are known. Inside a mixed bin counts
 are certain only between two bounds, and a choice says how much better a threshold there could be.
@@ -112,7 +112,7 @@ _SUCH_AS = "an objective of streameval.metrics.thresholds, such as Cost()"
 
 
 def objective_of(metric: str | Objective) -> tuple[Objective, str | None]:
-    """What the thresholds of a metric are chosen for, and its average; an objective is one, and has no average."""
+    """The objective of a metric, and its average; an objective is returned as it is, with None."""
     if not isinstance(metric, str):
         if not callable(getattr(metric, "terms", None)):
             kinds = f"a metric or {_SUCH_AS}"
@@ -150,7 +150,7 @@ def best_threshold(tables: CurveTables, goal: Objective = _F1, *, average: str =
 
 
 def _unit(tables: CurveTables, goal: Objective) -> Fraction:
-    """Costs are sums, so they have the unit of the weights; shares have none."""
+    """The unit of values: that of weights for costs, which are sums, and 1 for ratios."""
     return tables.unit if isinstance(goal, Cost) else Fraction(1)
 
 
@@ -163,25 +163,25 @@ def _best(whole: Path, goal: Objective, unit: Fraction) -> Choice:
 
 
 def _scored(path: Path) -> tuple[Path, int]:
-    """A path without the cells that have no score, which no threshold predicts, and the number of all positives."""
+    """A path without cells that have no score, because no threshold predicts these; and the number of all positives."""
     return path[: np.count_nonzero(path.bins >= 0)], int(path.tp[-1])
 
 
 def _threshold(path: Path, at: int) -> float:
-    """That which predicts down to a point of a path."""
-    return math.inf if at == 0 else float(path[at - 1 : at].thresholds[0])  # the others are not computed
+    """The threshold that predicts all scores down to a point of a path."""
+    return math.inf if at == 0 else float(path[at - 1 : at].thresholds[0])  # only this one is computed
 
 
 def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
-    """The threshold, of lower edges of bins, with the greatest mean of shares, which are 0 where none is predicted."""
+    """The threshold, among lower edges of bins, with the greatest mean over labels; nothing predicted is 0."""
     grid = np.unique(np.concatenate([path.bins for path, _ in paths] or [np.zeros(0, np.int64)]))[::-1]
-    # How the sum over labels changes from one edge to the next below, and how much more it could be between them.
+    # The change of the sum over labels from one edge to the next lower one, and how much greater it may be in between.
     change, more = np.zeros(len(grid) + 1), np.zeros(len(grid) + 1)
     possible = np.ones(len(grid) + 1, np.bool_)
-    common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, over labels; -1 where they differ
+    common = np.full(len(grid) + 1, -2)  # the residual of all scores of a bin, of all labels; -1 if they differ
     for path, pos in paths:
         tp, fp = path.tp.astype(object), path.fp.astype(object)
-        last = np.flatnonzero(np.diff(path.bins, append=-2)) + 1  # a bin may be two steps
+        last = np.flatnonzero(np.diff(path.bins, append=-2)) + 1  # a bin may have two steps
         edges = np.concatenate([[0], last])
         *ratios, allowed = goal.terms(tp[edges], fp[edges], pos)
         *corners, met = goal.terms(tp[edges[1:]], fp[edges[:-1]], pos)
@@ -191,7 +191,7 @@ def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
         np.add.at(change, place, np.diff(values))
         residual = np.where(loose, -1, path.residuals[last - 1])
         common[place] = np.where((common[place] == -2) | (common[place] == residual), residual, -1)
-        # Inside a bin nothing beats its corner: neither a mixed order nor the score between two steps.
+        # No threshold inside a bin beats its corner, neither in a mixed bin nor between the two steps of a bin.
         either = np.where(allowed, values, -np.inf)
         most = np.max([np.where(met & loose, rough_ratios(*corners), -np.inf), either[:-1], either[1:]], axis=0)
         np.add.at(more, place, most - values[1:])
@@ -201,17 +201,17 @@ def _best_mean(paths: list[tuple[Path, int]], goal: Objective) -> Choice:
         more[~each] = -np.inf
     if not possible.any():
         return _NONE
-    more[common >= 0] = 0.0  # no threshold divides equal scores
+    more[common >= 0] = 0.0  # no threshold separates equal scores
     at = int(np.where(possible, np.cumsum(change), -np.inf).argmax())
     at_most = int(np.where(possible | (common == -1), np.cumsum(change) + more, -np.inf).argmax())
     threshold = math.inf if at == 0 else float(binned.edges_of(grid[at - 1 : at])[0])
-    value = _mean_at(paths, goal, grid[at - 1 : at], inside=False)  # of sums of floats the last digits are wrong
+    value = _mean_at(paths, goal, grid[at - 1 : at], inside=False)  # exact, because sums of floats are rounded
     bound = max(value, _mean_at(paths, goal, grid[at_most - 1 : at_most], inside=bool(common[at_most] < 0)))
     return Choice(threshold, float(value), float(bound))
 
 
 def _mean_at(paths: list[tuple[Path, int]], goal: Objective, edge: IntArray, *, inside: bool) -> Fraction:
-    """The mean at the lower edge of a bin, of none where nothing is predicted, or what none ``inside`` it passes."""
+    """The mean over labels at the lower edge of a bin (if empty: above all scores), or its bound ``inside`` the bin."""
     values = []
     for path, pos in paths:
         low, top = (np.count_nonzero(path.bins >= edge), np.count_nonzero(path.bins > edge)) if edge.size else (0, 0)
@@ -254,7 +254,7 @@ def rcut(scores: ArrayLike, k: int) -> UInt8Array:
     """
     numbers = _scores(scores)
     k = check_number("k", k, 0, error=MetricError)
-    # From the last place on, as a stable sort has equal scores in this order; an unsigned one has no negative.
+    # Sort reversed columns, so that equal scores are in order; negated scores would fail for unsigned integers.
     order = numbers.shape[1] - 1 - np.argsort(numbers[:, ::-1], axis=1, kind="stable")[:, ::-1][:, :k]
     predicted = np.zeros(numbers.shape, np.uint8)
     np.put_along_axis(predicted, order, 1, axis=1)
@@ -297,7 +297,7 @@ def _scores(scores: ArrayLike) -> np.ndarray[Any, Any]:
 
 
 def _bounds(thresholds: Thresholds, labels: Sequence[Label] | None, width: int) -> FloatArray:
-    """One threshold per column."""
+    """An array of one threshold per column."""
     if labels is None and isinstance(thresholds, Mapping) and str in map(type, thresholds):
         raise InputError(f"thresholds are of labels, not of columns; give labels={quoted([*thresholds])}, in order")
     names = tuple(range(width) if labels is None else labels)
@@ -332,7 +332,7 @@ class DecisionsAt:
 
 
 def decisions_at(tables: CurveTables, thresholds: Thresholds) -> DecisionsAt:
-    """The outcomes of each label at thresholds, none of which predicts a label without a score."""
+    """The outcomes of each label at thresholds; a label without a score is never predicted."""
     bounds = _bounds(thresholds, tables.labels, tables.size)
     rows = [_at(tables.steps.of(position), bound) for position, bound in enumerate(bounds.tolist())]
     columns = np.array([row[:4] for row in rows], object).reshape(-1, 4).T
@@ -343,14 +343,14 @@ def decisions_at(tables: CurveTables, thresholds: Thresholds) -> DecisionsAt:
 
 
 def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
-    """True and false positives at least and at most, positives, and negatives."""
+    """True and false positives at least, both at most, positives, negatives."""
     whole = int(path.tp[-1]), int(path.fp[-1])
     path, _ = _scored(path)
     if math.isinf(bound):
         reached = (int(path.tp[-1]), int(path.fp[-1])) if bound < 0 else (0, 0)
         return *reached, *reached, *whole
     own_bin: IntArray = binned.bins_of(np.array([bound]))[0]
-    known = binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))  # where scores are equal
+    known = binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))  # valid where scores are equal
     inside = bound > binned.edges_of(own_bin)[0]
     passed = (path.bins > own_bin[0]) | ((path.bins == own_bin[0]) & np.where(path.mixed, not inside, known >= bound))
     low = int(np.count_nonzero(passed))

@@ -1,4 +1,4 @@
-"""Which state each metric requires, and the views of those states."""
+"""The views of the states that metrics read."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def without_decisions(what: str, construct: str = "construct") -> str:
-    """What is wrong where a metric of decisions is asked for and nothing makes decisions of scores."""
+    """The error text for a metric of decisions if predictions are scores and there is no threshold."""
     way = wording(f"{construct} with threshold=0.5", "evaluate, or show the state, with --threshold 0.5")
     return f"{what} requires binary predictions, but predictions are scores; {way}"
 
 
 def _without(state: str, what: str, construct: str) -> str:
-    """What is wrong where a state is not counted."""
+    """The error text for a state that is not counted."""
     lacks, save = f"the state holds no {what}", f"--metrics {'roc_auc_macro' if ' ' in what else what}"
     if scores := {"rankings": "ranked scores", "curves": "scores"}.get(state):
         lacks, save = f"{what} requires {scores}, which the state does not hold", f"--scores and {save}"
@@ -34,27 +34,27 @@ def _without(state: str, what: str, construct: str) -> str:
 
 
 class Views:
-    """What metrics read, by state, each made when it is first asked for; decisions even if nothing is binarised."""
+    """The views of states, each made at its first use; ``tables``, of decisions, exist even without a threshold."""
 
     def __init__(
         self, config: Config, decisions: Tables, states: Mapping[str, Any], kinds: Mapping[str, Any]
-    ) -> None:  # kinds are those of `streameval.evaluation.kinds`, which is above
+    ) -> None:  # ``kinds`` is passed, because this layer may not import `streameval.evaluation.kinds`
         self.config, self.has_decisions, self.tables = config, config.has_decisions, decisions
         self._states, self._kinds = states, kinds
         self._made: dict[str, Any] = {"decisions": decisions}
 
     def with_decisions(self, tables: Tables) -> Views:
-        """The same, with the binary predictions that these tables count."""
+        """A copy whose decisions are ``tables``."""
         views = copy(self)
         views.has_decisions, views.tables, views._made = True, tables, {"decisions": tables}
         return views
 
     def keeps(self, name: str) -> bool:
-        """Whether a state besides decisions is present."""
+        """Whether a state, other than decisions, is counted."""
         return name in self._states
 
     def of(self, spec: MetricSpec) -> Any:
-        """The tables of a metric, or `MetricError` if their state is not part of the configuration."""
+        """The view that a metric reads, or `MetricError` if its state is not part of the configuration."""
         entry = entry_of(spec.name)
         keep = self._kinds[entry.state].options.required(entry.needs(spec)) if entry.state in self._kinds else None
         if entry.arguments and not getattr(self.config.options_of(entry.state), "propensities", ()):
@@ -62,7 +62,7 @@ class Views:
         return self.named(entry.state, spec.key, keep)
 
     def named(self, name: str, what: str, keep: str | None = None, construct: str = "construct") -> Any:
-        """The tables of a state for ``what``; ``keep`` is the name in ``keep=`` that asks for what is needed of it."""
+        """The view of a state, with ``what`` in errors; ``keep`` is the name in ``keep=`` that has the needed part."""
         if name == "decisions" and not self.has_decisions:
             raise MetricError(without_decisions(what, construct))
         if name != "decisions":
@@ -75,7 +75,7 @@ class Views:
 
     def certified(self, spec: MetricSpec) -> Bounds | dict[Label, Bounds]:
         """The value of a metric with bounds that contain the exact one."""
-        from streameval.metrics.bounds import Bounds  # only when asked, as importing the package should be quick
+        from streameval.metrics.bounds import Bounds  # imported late, so that importing the package is quick
 
         tables, certify = self.of(spec), entry_of(spec.name).certify
         if certify is not None:
