@@ -1,4 +1,4 @@
-"""What every state is: integers that a multiset of examples comes to, changed by parts that are prepared first."""
+"""The base of all states: integer sums over a multiset of examples; a change is prepared first, then committed."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ COUNT_MAX = 2**63 - 1
 K = TypeVar("K", bound=Hashable)
 
 Part: TypeAlias = Any
-"""A prepared change of the kernel."""
+"""A prepared change, which the kernel commits."""
 
 S = TypeVar("S")
 Merge: TypeAlias = tuple[S, IntArray | None, int]
-"""Another state, where its columns stand in this one (None: the same), and the sign."""
+"""Another state, the column in this state for each of its columns (None: the same), and the sign."""
 
 Added: TypeAlias = tuple[ExactSums[K], int]
-"""Sums that are added so many times; a negative number takes them back."""
+"""Sums, and how many times they are added; a negative number subtracts them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """What a state holds, in canonical order, whatever its history; large parts are read from it when called."""
+    """The content of a state in canonical order, whatever its history; large parts are callables that read it."""
 
     examples: int
-    labels: Any  # the declared ones in their order, then the rest that is mentioned, sorted
-    fixed: int  # how many are declared
-    scale: int | None  # of weight sums, in units of ``2**-scale``, as small as can be; None if all equal their counts
+    labels: Any  # declared labels in their order, then all other mentioned labels, sorted
+    fixed: int  # number of declared labels
+    scale: int | None  # smallest with all weight sums integers in units of ``2**-scale``; None if they equal the counts
 
 
 class State(ABC, Generic[K]):
-    """A table of the kernel and, where some example does not weigh 1, exact weight sums: see `testing.LAWS`."""
+    """A count table of the kernel and, if some example does not weigh 1, exact weight sums; see `testing.LAWS`."""
 
     reads: ClassVar[Literal["decisions", "scores"]]
     _sums_by_key: ClassVar[Callable[..., Any]] = SumCells
@@ -59,37 +59,37 @@ class State(ABC, Generic[K]):
     ) -> None:
         self.labels = labels
         self.options = options
-        # All states of a set share it. A change is prepared, which may fail and shows nothing; then all parts are
-        # committed at once, which cannot fail.
+        # Shared by all states of a set. Preparing a change may fail and has no visible effect; committing all
+        # prepared parts at once cannot fail.
         self.root = commit.Root() if root is None else root
-        self.decisions = decisions  # of the same examples; None of decisions themselves
+        self.decisions = decisions  # the decisions of the same examples; None if this state is the decisions
         self.table: Any = self._empty_table()
-        # What the table has no place for, if anything, by key: all that one commit changes of it is one part.
+        # Sums by key that the table cannot hold, if there are any. One commit changes all of them by one part.
         self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
-        self.weights: SumCells[K] = self._sums_by_key(self.root)  # absent where every example weighs 1
-        # By how much, at least, all examples outweigh each label, in which units; what is added never lowers it.
+        self.weights: SumCells[K] = self._sums_by_key(self.root)  # empty while every example weighs 1
+        # Scale and lower bound of: weight of all examples minus weight of any label. Adding never lowers the bound.
         self._slack = 0, 0
 
-    # -- what a kind says; unless it counts in its own way ------------------------------------------------------------
+    # -- what a kind of state overrides -------------------------------------------------------------------------------
 
     def _empty_table(self) -> Any:
-        """A table of the kernel that has counted nothing, if there is one."""
+        """An empty table of the kernel; None if this kind has no table."""
         return None
 
     def _has_extra(self) -> bool:
-        """Whether the options ask for sums that the table has no place for."""
+        """Whether the options require sums that the table cannot hold."""
         return self.table is None
 
     def _keys(self, slots: list[int]) -> Iterable[K]:
-        """What an example counts for, each key once, from the slots of its cells that are no true negatives."""
+        """The keys that an example counts for, each once; ``slots`` are its cells that are not true negatives."""
         raise NotImplementedError
 
     def _prepare_example(self, _example: Example, _sign: int, _known: bool) -> Part | int | None:
-        """Prepare the counts of one example (sign 1) or their taking back (sign -1) in the table, if there is one."""
+        """Prepare to count one example in the table (sign 1) or to revert it (sign -1); None without a table."""
         return None
 
     def _read(self, batch: Batch) -> tuple[Any, ...]:
-        """What a table of scores takes of a batch, of rows or of lists."""
+        """The arguments with which a table of scores counts a batch of rows or of lists."""
         fixed = self.labels.fixed
         if isinstance(batch, Dense):
             return ((batch.columns, fixed, batch.true, batch.scores, batch.ranked, batch.mask),)
@@ -101,11 +101,11 @@ class State(ABC, Generic[K]):
         """Count a batch in the table, but not its weights."""
 
     def _extra_of(self, batch: Batch | Example) -> ExactSums[K]:
-        """What ``extra`` grows by."""
+        """What examples add to ``extra``."""
         return ExactSums(0, Counter(chain.from_iterable(map(self._keys, self._slots_of(batch)))))
 
     def _sums_of(self, batch: Batch, weights: FloatArray) -> ExactSums[K]:
-        """What each key is to grow by where the examples of a batch weigh so much."""
+        """What the examples of a batch, with these weights, add to the weight sums."""
         scale, values = exact_weights(weights)
         sums = dict[K, int]()
         get = sums.get
@@ -115,13 +115,13 @@ class State(ABC, Generic[K]):
         return ExactSums(scale, sums)
 
     def _slots_of(self, batch: Batch | Example) -> Iterator[list[int]]:
-        """What `_keys` reads of each example."""
+        """The argument of `_keys` for each example."""
         rows, slots, examples = self._cells(batch)
         bounds = np.searchsorted(rows, np.arange(examples + 1)).tolist()
         return (slots[start:stop].tolist() for start, stop in pairwise(bounds))
 
     def _cells(self, batch: Batch | Example) -> tuple[IntArray, IntArray, int]:
-        """The example and the slot of each cell that is no true negative, and how many examples there are."""
+        """The example and the slot of each cell that is not a true negative, and the number of examples."""
         if isinstance(batch, Example):
             rows, slots, examples = np.zeros(len(batch.slots), np.int64), batch.slots, 1
         else:
@@ -130,23 +130,23 @@ class State(ABC, Generic[K]):
         return rows[weighed], slots[weighed], examples
 
     def _sums_of_one(self, example: Example) -> ExactSums[K]:
-        """The same of one example that weighs 1."""
+        """What one example of weight 1 adds to the weight sums."""
         return ExactSums(0, dict.fromkeys(self._keys([slot for slot in example.slots.tolist() if slot % 5]), 1))
 
     def _unit_sums(self) -> ExactSums[K]:
-        """What the weight sums are if every example weighs 1."""
+        """The counts by key: the weight sums as they are while every example weighs 1."""
         return joined_sums(self._unit_blocks()) if self.examples else ExactSums()
 
     def _units_at(self, _keys: Collection[K]) -> ExactSums[K]:
-        """The same, at least of some keys."""
+        """The `_unit_sums` of at least these keys."""
         return self._unit_sums()
 
     def _moved(self, sums: dict[K, int], _columns: IntArray) -> dict[K, int]:
-        """The same sums, none of them 0, where columns are other ones."""
+        """These sums, none of them 0, with each column of a key replaced by its place in ``_columns``."""
         return sums
 
     def _by_column(self, _sums: dict[K, int]) -> tuple[dict[int, int], int]:
-        """What weight sums come to for each column and for all examples, where no label may weigh more than these."""
+        """The weight of each column, and that of all examples, which no column may exceed."""
         return {}, 0
 
     # -- changing -----------------------------------------------------------------------------------------------------
@@ -157,12 +157,12 @@ class State(ABC, Generic[K]):
         return int(counted.examples)
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
+        """Prepare to count examples (sign 1) or to revert them (sign -1); ``known``: the latter were surely counted."""
         if self.reads == "scores":
             return self.prepare_merges([(*self._of(example.scored), sign) for example, sign in changes], known=known)
         self._reserve()
         weighs = self.weights.cell.value is not None or any(example.weight != 1.0 for example, _ in changes)
-        # First, as to read a table may take back the room that was made in it for what comes.
+        # Weights come first, because reading a table may release the room reserved in it for new cells.
         parts = self._prepare_weights(self._added, changes, known=known) if weighs else []
         for example, sign in changes:
             if (part := self._prepare_example(example, sign, known)) is not None:
@@ -172,7 +172,7 @@ class State(ABC, Generic[K]):
         return parts
 
     def _added(self, changes: Sequence[tuple[Example, int]], *, weighted: bool = True) -> list[Added[K]]:
-        """What examples add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
+        """What examples add to the weight sums; if not ``weighted``, as if each example weighed 1."""
         added = []
         for example, sign in changes:
             sums, times = self._sums_of_one(example), 1
@@ -183,7 +183,7 @@ class State(ABC, Generic[K]):
         return added
 
     def _of(self, batch: Batch | None) -> tuple[Self, IntArray | None]:
-        """A state of these examples, and where its columns stand here: of many labels it has those they mention."""
+        """A state of these examples (over the mentioned labels if there are many), and its columns in this one."""
         assert batch is not None  # noqa: S101  # where a state reads scores, every example has them
         labels, columns = self.labels, None
         if len(labels) > FEW:
@@ -195,10 +195,10 @@ class State(ABC, Generic[K]):
         return state, columns
 
     def prepare_merges(self, merges: Sequence[Merge[Self]], *, known: bool = False) -> list[Part]:
-        """Prepare that all that other states have counted is added (sign 1) or taken back (sign -1)."""
+        """Prepare to add all that other states have counted (sign 1) or to subtract it (sign -1)."""
         self._reserve()
         weighs = self.weights.present or True in [other.weights.present for other, _, _ in merges]
-        # First, as to read a table may take back the room that was made in it for what comes.
+        # Weights come first, because reading a table may release the room reserved in it for new cells.
         weights = self._prepare_weights(self._merged, merges, known=known) if weighs else []
         parts = [] if self.table is None else [self._part(self._prepare_counts(*merge)) for merge in merges]
         if self.extra is not None:
@@ -206,7 +206,7 @@ class State(ABC, Generic[K]):
         return parts + weights
 
     def _merged(self, merges: Sequence[Merge[Self]], *, weighted: bool = True) -> list[Added[K]]:
-        """What states add to the weight sums; unless ``weighted``, to those of examples that all weigh 1."""
+        """What other states add to the weight sums; if not ``weighted``, as if each example weighed 1."""
         sums = [other._weights_at(0) if weighted else other._unit_sums() for other, _, _ in merges]
         return [(self._placed(one, columns), sign) for one, (_, columns, sign) in zip(sums, merges, strict=True)]
 
@@ -224,23 +224,23 @@ class State(ABC, Generic[K]):
         return self.table.prepare_merge(other.table, columns, sign)
 
     def follower(self) -> Any:
-        """What of the kernel counts examples of common forms here, with the decisions; None if nothing does."""
+        """The kernel object that counts examples of common forms in this state along with the decisions, or None."""
         return None
 
     def _part(self, part: Part | int) -> Part:
-        """What the kernel has prepared, or why it declined."""
+        """The part that the kernel has prepared; raise the error if it returned a code instead."""
         if isinstance(part, int):
             raise self.declined(part)
         return part
 
     def declined(self, code: int) -> StreamevalError:
-        """What is wrong where the kernel answers with a code."""
+        """The exception for a code of the kernel."""
         return CounterOverflowError(self.too_many) if code == FULL else refusal()
 
     def _prepare_weights(
         self, sums_of: Callable[..., list[Added[K]]], changes: Sequence[Any], *, known: bool
     ) -> list[Part]:
-        """Prepare that what changes, whose sign stands last, add to the weight sums is added."""
+        """Prepare what ``changes``, tuples that end with the sign, add to the weight sums (see ``sums_of``)."""
         added = sums_of(changes)
         removed = [] if known else [change for change in changes if change[-1] < 0]
         if not removed and (parts := self.weights.prepare_add(added)):
@@ -254,14 +254,14 @@ class State(ABC, Generic[K]):
         return self.weights.prepare_add(added, before)
 
     def _placed(self, sums: ExactSums[K], columns: IntArray | None) -> ExactSums[K]:
-        # What was taken back may be of a label that has no column any more.
+        # Sums of 0 are dropped, because they may belong to a label that has no column in this state.
         return sums if columns is None else ExactSums(sums.scale, self._moved(sums.nonzero(), columns))
 
     def _check_removal(
         self, before: ExactSums[K], after: dict[K, int], removed: dict[K, int], units: ExactSums[K]
     ) -> None:
-        """Refuse weight sums that no examples have: below 0, left where nothing is, or beyond all together."""
-        # A sum that stays must have an example left, so those that examples of weight 0 are taken out of count too.
+        """Refuse impossible weight sums: negative, not 0 without an example, or above the weight of all examples."""
+        # A sum that is not 0 needs an example. So sums from which only weights of 0 are subtracted are checked too.
         checked = {**{key: before.sums.get(key, 0) for key in units.sums}, **after}
         counted = self._units_at(checked)
         scale = max(counted.scale, units.scale)
@@ -276,11 +276,11 @@ class State(ABC, Generic[K]):
             slack, lowers = whole - max(by_column.values(), default=0), 0
             if slack < 0:
                 raise refusal()
-        if self.weights.present:  # without them, reverts may lower it and are not seen
+        if self.weights.present:  # otherwise reverts of unweighted examples could lower the bound unnoticed
             self._slack = before.scale, slack - lowers
 
     def count(self, batch: Batch) -> None:
-        """Count a batch of examples. Only for states that are thrown away if this raises."""
+        """Count a batch of examples. If this raises, the state must be discarded."""
         parts = []
         if batch.weights is not None or self.weights.present:
             parts = self._prepare_batch(batch, np.ones(batch.examples) if batch.weights is None else batch.weights)
@@ -291,7 +291,7 @@ class State(ABC, Generic[K]):
         self.root.commit(parts)
 
     def _prepare_batch(self, batch: Batch, weights: FloatArray) -> list[Part]:
-        """Prepare that weights of a batch are added, before its examples are."""
+        """Prepare to add the weights of a batch, before its examples are counted."""
         return self.weights.prepare(joined_sums([self._weights_at(0), self._sums_of(batch, weights)]))
 
     def _reserve(self) -> None:
@@ -300,12 +300,12 @@ class State(ABC, Generic[K]):
             self.table.reserve(len(self.labels.labels))
 
     def _weights_at(self, scale: int) -> ExactSums[K]:
-        """The weight sums so far in units at least as fine as asked; not to be changed."""
+        """The weight sums at this scale or a finer one; callers must not change them."""
         sums: ExactSums[K] = self.weights.cell.value or self._unit_sums()
         return sums.at(max(scale, sums.scale))
 
     def compact(self) -> None:
-        """Drop what no example is left of, and weight sums that say no more than the counts."""
+        """Drop counts and sums that are 0, and all weight sums if they equal the counts."""
         if self.table is not None:
             self.table.compact()
         if self.extra is not None:
@@ -327,19 +327,19 @@ class State(ABC, Generic[K]):
         return None if sums is None or self._equals_counts(sums) else sums.smallest_scale()
 
     def _equals_counts(self, sums: ExactSums[K]) -> bool:
-        return all(map(sums.holds, self._unit_blocks()))  # where nothing was counted, nothing weighs anything
+        return all(map(sums.holds, self._unit_blocks()))  # a key that was not counted has no weight
 
     def _unit_blocks(self) -> Iterator[ExactSums[K]]:
-        """The same, in parts of which the first usually shows that examples do not all weigh 1."""
+        """The `_unit_sums` in parts; the first usually suffices to see that some example does not weigh 1."""
         yield ExactSums(self._extra.scale, self._extra.nonzero())
 
     def _mentioned(self, width: int) -> Any:
-        """Which of the first columns some example mentions, as flags."""
+        """For each of the first ``width`` columns, whether some example mentions it."""
         counted: Any = self.decisions if self.decisions is not None and self.reads == "decisions" else self
         return counted.table.mentioned(width)
 
     def columns(self) -> IntArray:
-        """The columns of the labels there are: declared ones, and those that a counted example mentions, in order."""
+        """The columns of declared labels and of those that a counted example mentions, in canonical order."""
         order, fixed = self.labels.order(), self.labels.fixed
         if fixed == len(order):
             return order
@@ -352,14 +352,14 @@ class State(ABC, Generic[K]):
 
     @abstractmethod
     def content(self) -> Any:
-        """What is held, in canonical order."""
+        """The content in canonical order."""
 
     @abstractmethod
     def _fill(self, content: Any) -> None:
-        """Take over what a content says whose labels are those of this state."""
+        """Fill this empty state with a content that has the same labels."""
 
     def restore(self, content: Any) -> None:
-        """Take over what a content says, whose labels are some of this empty state's, in the same order."""
+        """Fill this empty state with a content whose labels are some of its own, in the same order."""
         self._reserve()
         if len(content.labels) == len(self.labels):
             self._fill(content)
@@ -391,12 +391,12 @@ class State(ABC, Generic[K]):
         return result
 
     def scale_weights(self, numerator: int, scale: int) -> None:
-        """Let every example weigh ``numerator / 2**scale`` as much, exactly. Only for copies that nobody has seen."""
+        """Multiply all weights by ``numerator / 2**scale``, exactly. Only for copies that no caller has yet."""
         self.root.commit(self.weights.prepare(self._weights_at(0).times(numerator, scale)))
 
 
 def refusal() -> RevertError:
-    """What is wrong where something is taken back that was not counted."""
+    """The exception for reverting what was not counted."""
     return RevertError(
         "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
     )

@@ -13,11 +13,11 @@ from streameval.states.weights import SumCells, trailing_zeros
 
 Part: TypeAlias = Any
 Added: TypeAlias = tuple[Any, IntArray | None, int]
-"""A table, where its columns stand (None: the same), and the sign."""
+"""A table, the column for each of its columns (None: the same), and the sign."""
 
 
 class CurveWeights(SumCells[Never]):
-    """A table that changes, or becomes another one, when the root of its state commits."""
+    """A table of weights, which is changed or replaced when the root of its state commits."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ class CurveWeights(SumCells[Never]):
         return [self.cell.prepare_store(table)]
 
     def prepare_merges(self, own: Any, added: list[Added], *, known: bool) -> list[Part | int]:
-        """Add other tables or take them off, where ``own`` is the table so far: parts, or why there is none."""
+        """Prepare to add or subtract tables; ``own`` is the current one. Returns parts, or the code where one fails."""
         tables = [own, *(table for table, *_ in added)]
         scale = max(table.scale for table in tables)
         words = max(own.words, words_needed(sum(table.whole << scale - table.scale for table in tables)))
@@ -49,17 +49,17 @@ class CurveWeights(SumCells[Never]):
         return 0 if zeros is None else int(scale - min(scale, zeros))
 
     def whole(self, scale: int) -> int:
-        """What all examples weigh together."""
+        """The weight of all examples."""
         return int(self.cell.value.whole >> self.cell.value.scale - scale)
 
     def sides(self, columns: IntArray, scale: int) -> list[list[int]]:
-        """For each column what the positives and the masked weigh that have no score."""
+        """For each column the weight of the positives without a score, and that of the masked cells."""
         places = np.resize((POSITIVE, MASKED), 2 * len(columns))
         sides: list[list[int]] = self._read(np.repeat(columns, 2), places, 1, scale).reshape(-1, 2).tolist()
         return sides
 
     def bins(self, columns: IntArray, offsets: IntArray, bins: IntArray, scale: int, count: int = 3) -> Integers:
-        """The sums of bins as in `CurveBlock`, or the first ``count`` of each class."""
+        """The weights of bins as in `CurveBlock`, or only the first ``count`` sums of each class."""
         owners, places = np.repeat(columns, 2 * np.diff(offsets)), np.add.outer(2 * bins, (0, 1)).ravel()
         return self._read(owners, places, count, scale).reshape(len(bins), 2, count)
 
@@ -68,7 +68,7 @@ class CurveWeights(SumCells[Never]):
 
 
 def words_needed(whole: int) -> int:
-    """How many words of 64 bits the sums of weights need that come to so much together."""
+    """How many 64-bit words the sums of weights need whose total is ``whole``."""
     return whole.bit_length() // 64 + 1
 
 
@@ -78,14 +78,14 @@ def _shaped(table: Any, scale: int, words: int) -> Any:
 
 
 def fill_sides(table: Any, examples: int, whole: int, sides: IntArray, weights: Integers) -> None:
-    """Fill a table with what all examples weigh, and with the `CurveWeights.sides` of examples as in `CurveContent`."""
+    """Fill a table with the weight of all examples and with `CurveWeights.sides`; ``sides`` is as in `CurveContent`."""
     table.fill(np.array([ALL]), np.array([WHOLE]), np.array([examples]), np.array([[whole]], object))
     columns, which = np.nonzero(sides[:, 1:])
     table.fill(columns, POSITIVE + which, sides[columns, 1 + which], weights[columns, which][:, None])
 
 
 def fill_bins(table: Any, first: int, offsets: IntArray, bins: IntArray, counts: IntArray, weights: Integers) -> None:
-    """Fill a table with `CurveWeights.bins`, of the columns from the first on."""
+    """Fill a table with `CurveWeights.bins` of the columns from ``first`` on."""
     owners = first + np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     rows, classes = np.nonzero(counts)
     table.fill(owners[rows], 2 * bins[rows] + classes, counts[rows, classes], weights[rows, classes])

@@ -28,25 +28,25 @@ BLOCK = 2**12
 
 
 class CurveBlock(NamedTuple):
-    """Some bins that hold a score, those of the next label behind those of the one before; the next block may go on."""
+    """Bins that hold a score, label by label; the bins of the last label may continue in the next block."""
 
-    first: int  # the place of the first label
+    first: int  # the position of the first label
     offsets: IntArray  # where the bins of each label begin, and the end
     bins: IntArray
     counts: IntArray  # how many negatives and positives each holds, shape (bins, 2)
-    sums: WordArray  # of their residuals and of the squares, as 64-bit words, low word first, shape (bins, 2, 4)
-    weigh: Callable[[], Any]  # the weight of their scores, residuals and squares, unless all weights are 1
+    sums: WordArray  # of residuals and of their squares, as 64-bit words, low word first, shape (bins, 2, 4)
+    weigh: Callable[[], Any]  # reads the weight sums of scores, residuals and squares; empty if all weights are 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CurveContent(Content):
     """What a state of curves holds; see `Content`."""
 
-    # In how many examples each label had no score: as a negative (0 for declared labels, which derive it), as a
-    # positive, and masked, shape (labels, 3).
+    # In how many examples each label was a negative without a score (0 for declared labels: derived), a positive
+    # without a score, and masked; shape (labels, 3).
     sides: Any
     weight: int  # of all examples; 0 without scale
-    side_weights: Sequence[Sequence[int]]  # of the positives without a score, and of the masked; empty without scale
+    side_weights: Sequence[Sequence[int]]  # of positives without a score, and of masked cells; empty without scale
     blocks: Callable[[], Iterable[CurveBlock]]
 
 
@@ -54,8 +54,8 @@ class Curves(State[Never]):
     """Positives and negatives per label and bin of the score, exact under any order, sharding and reverting.
 
     A bin is a fixed function of the score (`streameval.kernel.curves.numpy`). For each class it holds the number of
-    scores, the sum of their residuals and that of the squares; from these follow the exact sums of scores, and whether
-    all are equal. A label without a score counts below all bins; how often one was negative then is derived.
+    scores, the sum of their residuals and that of the squares; these give the exact sum of the scores, and whether all
+    scores are equal. A label without a score counts below all bins; the number of such negatives is derived.
     """
 
     reads = "scores"
@@ -94,7 +94,7 @@ class Curves(State[Never]):
 
     @property
     def _sums(self) -> Any:
-        """The table of weights, or what it is if every example weighs 1; not to be changed."""
+        """The table of weights, made of the counts while every example weighs 1; callers must not change it."""
         if self.weights.present or not self.examples:
             return self.weights.cell.value or curves.Weights()
         columns = np.arange(len(self.labels))
@@ -108,7 +108,7 @@ class Curves(State[Never]):
         return self.weights.smallest_scale() if self.weights.present and not self._all_weigh_1() else None
 
     def _all_weigh_1(self) -> bool:
-        """Whether every example weighs 1, as far as its weight sums show."""
+        """Whether the weight sums are those of examples that all weigh 1."""
         columns, scale = np.arange(len(self.labels)), self.weights.cell.value.scale
         if self.weights.whole(scale) != self.examples << scale:
             return False
@@ -133,15 +133,15 @@ class Curves(State[Never]):
         return self.table
 
     def pooled(self) -> Read:
-        """What the table reads, of the scores of all columns taken together."""
+        """`Read` of the scores of all columns pooled."""
         bins, columns, root = self.bins, np.arange(len(self.labels)), commit.Root()
-        if bins.scores > binning.SCORE_MAX:  # then there may be more than a bin of a table can count
+        if bins.scores > binning.SCORE_MAX:  # a pooled bin may exceed what a bin of a table can count
             _, numbers, counts, _, words = bins.read(columns)
             distinct, which = np.unique(numbers, return_inverse=True)
             sums: Integers = np.zeros((len(distinct), 2, 3), object)
             np.add.at(sums, which, moments_of(counts, words))
             return np.array([0, len(distinct)]), distinct, *binning.read_of(sums)
-        while True:  # four to one, so that no bin is visited more often than the logarithm of the columns
+        while True:  # each pass pools four columns into one, so the passes are logarithmic in the columns
             fresh = curves.Bins(root, -(-len(columns) // 4))
             root.commit([fresh.prepare_merge(bins, columns // 4, 1)])
             bins, columns = fresh, columns[: -(-len(columns) // 4)]
@@ -184,18 +184,18 @@ class Curves(State[Never]):
 
 
 def moments_of(counts: IntArray, words: WordArray) -> Integers:
-    """Of each bin and class the number of scores, the sum of their residuals and of the squares: shape (bins, 2, 3)."""
+    """For each bin and class the number of scores, the sums of residuals and of their squares: shape (bins, 2, 3)."""
     return np.concatenate([counts.astype(object)[:, :, None], joined(words)], axis=2)
 
 
 def joined(words: WordArray) -> Integers:
-    """Words, each low one followed by a high one, as Python integers."""
+    """Pairs of a low and a high 64-bit word as Python integers."""
     return np.asarray(words[..., ::2].astype(object) + (words[..., 1::2].astype(object) << 64))
 
 
 # -- what metrics read ------------------------------------------------------------------------------------------------
 
-# Below this weight of all examples, products of two counts stay within int64, also doubled.
+# Below this weight of all examples, twice the product of two counts stays within int64.
 _SMALL = 2**30
 
 
@@ -203,7 +203,7 @@ _SMALL = 2**30
 class Steps:
     """The steps of several labels, one after the other; the first step of each has no score.
 
-    A step is a bin; one in which each class has one score, but not the same, is two.
+    A bin is one step, or two if all its positives have one score and all its negatives another.
     """
 
     starts: IntArray  # where the steps of each label begin, and the end
@@ -211,7 +211,7 @@ class Steps:
     residuals: IntArray  # -1: they differ
     neg: Integers  # the weight of negatives, in units of the tables
     pos: Integers
-    mixed: Flags  # whether the scores differ, so that nothing is known of their order
+    mixed: Flags  # whether the scores of a step differ, so that their order is unknown
 
     def before(self, part: Integers) -> Integers:
         """The sum over the lower steps of the same label."""
@@ -223,7 +223,7 @@ class Steps:
         return np.asarray(np.add.reduceat(part, self.starts[:-1]) if len(self.starts) > 1 else part[:0])
 
     def of(self, position: int) -> Path:
-        """The steps of one label that weigh something, from the highest score down."""
+        """The steps of one label whose weight is not 0, from the highest score down."""
         start, stop = self.starts[position : position + 2].tolist()
         path = Path(self.bins, self.residuals, self.neg, self.pos, self.mixed)[start:stop][::-1]
         return path[np.asarray(path.neg + path.pos > 0, np.bool_)]
@@ -251,7 +251,7 @@ class Path(Arrays):
 
     @cached_property
     def thresholds(self) -> FloatArray:
-        """The threshold that predicts exactly down to each step: its score, or the lower edge of its bin."""
+        """For each step the threshold that predicts it and all above: its score, or the lower edge of its bin."""
         known = binning.scores_of(np.maximum(self.bins, 0), np.maximum(self.residuals, 0))
         return np.asarray(np.where(self.mixed | (self.bins < 0), binning.edges_of(self.bins), known))
 
@@ -277,14 +277,14 @@ class CurveTables(View[Curves]):
 
     @cached_property
     def counted_pairs(self) -> list[_Pairs]:
-        """For each label negatives, positives, twice the pairs in order, and those in mixed bins, without weights."""
+        """For each label, without weights: negatives, positives, twice the pairs in order, and pairs in mixed bins."""
         counts, words = self._state.bins.pairs(self.columns)
         pairs = np.concatenate([counts.astype(object), joined(words.reshape(-1, 4))], axis=1).tolist()
         return _with_unscored(pairs, self._state.bins.sides(self.columns)[:, 1:].tolist(), self.examples)
 
     @cached_property
     def pairs(self) -> list[_Pairs]:
-        """The same, weighted, in units of the table and these times these."""
+        """The `counted_pairs` weighted: weights in units of the table, pairs in products of such units."""
         if self.scale is None:
             return self.counted_pairs
         offsets, bins, _, common, _ = self.read
@@ -338,7 +338,7 @@ class CurveTables(View[Curves]):
 
 
 def _with_unscored(pairs: Iterable[Sequence[int]], sides: Iterable[Sequence[int]], whole: int) -> list[_Pairs]:
-    """Pairs of all labels, with those of what has no score."""
+    """Add the pairs of cells without a score to the pairs of each label."""
     rows = []
     for (neg, pos, ordered, mixed), (unscored, masked) in zip(pairs, sides, strict=True):
         rest = whole - masked - unscored - neg - pos  # negatives without a score
@@ -349,9 +349,9 @@ def _with_unscored(pairs: Iterable[Sequence[int]], sides: Iterable[Sequence[int]
 def _steps(
     offsets: IntArray, bins: IntArray, weights: Integers, common: IntArray, unscored: Sequence[Integers]
 ) -> Steps:
-    """Steps from bins: those whose two classes are known apart become two, and one without a score goes in front."""
+    """Steps from bins: a bin whose two classes have two known scores becomes two, and a step without score precedes."""
     neg, pos = weights[:, 0], weights[:, 1]
-    first, second = common[:, 0], common[:, 1]  # reducing rows of two takes numpy many times as long
+    first, second = common[:, 0], common[:, 1]  # numpy takes many times as long to reduce rows of two
     apart = (first >= 0) & (second >= 0) & (first != second)
     mixed = (first == -1) | (second == -1)
     residuals = np.where(mixed, -1, np.maximum(first, second))

@@ -2,10 +2,10 @@
 
 - By label: five disjoint counts, one for each outcome of a cell that an example mentions (true negative, false
   negative, false positive, true positive, masked). True negatives in examples that do not mention the label are derived
-  when reading, and those of declared labels always.
+  when reading; those of declared labels are always derived.
 - By example: how many examples had each row key (labels true, predicted, both, masked).
 
-Weight sums are by slot (5 * column + outcome; none of true negatives) and by row key.
+Weight sums are kept by slot (5 * column + outcome; none for true negatives) and by row key.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from streameval.states.weights import ExactSums, common_scale, exact_integers
 Key: TypeAlias = int | RowKey
 BLOCK = 2**11
 """How many rows are read at once where memory matters."""
-_NARROW = 64  # labels: lists of so few are weighed as rows, in a quarter of the time
+_NARROW = 64  # up to this number of labels, weighing lists as rows takes a quarter of the time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecisionContent(Content):
     """What a state of decisions holds; see `Content`."""
 
-    cells: Any  # of each label, shape (labels, 5)
+    cells: Any  # counts of the outcomes of each label, shape (labels, 5)
     keys: IntArray  # in lexicographic order, shape (distinct, 4)
-    times: IntArray  # how many examples had each
-    weights: Callable[[], Iterable[int]]  # of the cells, without true negatives, and then of the row keys, if any
+    times: IntArray  # how many examples had each key
+    weights: Callable[[], Iterable[int]]  # of the cells except true negatives, then of the row keys; empty if none
 
 
 class Decisions(State[Key]):
@@ -131,7 +131,7 @@ class Decisions(State[Key]):
         return self._weights_at(scale).read(slots, scale).reshape(5, -1)
 
     def by_example(self, scale: int | None) -> tuple[IntArray, Integers]:
-        """The row keys that occur, in no particular order, and likewise the count of each or its weight sum."""
+        """The row keys that occur, in no particular order, and for each its count or its weight sum."""
         keys, times = self.table.row_keys()
         return keys, times if scale is None else self._weights_at(0).read(_tuples(keys), scale)
 
@@ -157,7 +157,7 @@ class Decisions(State[Key]):
 
     def _fill(self, content: DecisionContent) -> None:
         self.table.restore(content.examples, content.cells, content.keys, content.times)
-        if content.scale is None:  # without a number for each column, while the bytes are in memory as well
+        if content.scale is None:  # saves memory: no Python integers for each column while the bytes are still there
             return
         slots = chain.from_iterable(map(_weighed, in_blocks(np.arange(len(content.labels)))))
         keys: Iterable[Key] = chain(slots, _tuples(content.keys))
@@ -173,17 +173,17 @@ def _rows(lists: Lists | None, examples: int, width: int) -> UInt8Array:
 
 
 def in_blocks(table: Any) -> Iterator[Any]:
-    """Some rows at a time."""
+    """The rows, at most `BLOCK` at a time."""
     return (table[at : at + BLOCK] for at in range(0, len(table), BLOCK))
 
 
 def listed(table: Any) -> Iterator[Any]:
-    """All rows as Python integers, of which few are there at once."""
+    """All rows as Python integers, converted block by block to save memory."""
     return chain.from_iterable(part.tolist() for part in in_blocks(table))
 
 
 def _weighed(columns: IntArray) -> list[int]:
-    """The slots of columns that have weights."""
+    """The slots of columns for which weights are kept: all but those of true negatives."""
     slots: list[int] = (5 * columns[:, None] + np.arange(1, 5)).reshape(-1).tolist()
     return slots
 

@@ -1,4 +1,4 @@
-"""States of which the examples are remembered, so that the oldest can be taken back; all changes by one commit."""
+"""States with their examples, so that the oldest can be evicted; every change is one commit."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from streameval.states.base import Merge, Part
 from streameval.states.state_set import StateSet
 
 ALWAYS = -(2**63)
-"""A limit that no example is stamped at or before."""
+"""A time limit before every stamp."""
 
 _COLUMNS = 2**31 // 5
-# Examples up to which it is quicker to take each back by itself than all of them as a batch.
+# Up to this number of examples, reverting them one by one is faster than reverting them as a batch.
 _FEW = 8
-# Weight sums of a batch are exact below 2**20 examples; several states take more room for each.
+# Largest batches: weight sums are exact below 2**20 examples; sets of more than one state need more memory.
 _PIECE, _SMALL_PIECE = 2**17, 2**14
 
 
 class RecentExamples:
-    """The last examples of batches, in the columns of their reader; with their scores if states read them."""
+    """The newest ``size`` examples of batches, in the columns of their reader; with scores if states read them."""
 
     def __init__(self, labels: LabelIndex, size: int, *, scored: bool) -> None:
         self._labels, self.size, self._scored = labels, size, scored
@@ -36,7 +36,7 @@ class RecentExamples:
         self.examples = 0
 
     def add(self, batch: Batch) -> None:
-        """Remember a batch that was counted, hence checked."""
+        """Store the newest examples of a batch that was counted, and so was checked."""
         self.examples += batch.examples
         surplus = max(0, batch.examples - self.size)
         newest = batch.take(slice(surplus, batch.examples)) if surplus else batch
@@ -46,7 +46,7 @@ class RecentExamples:
             self._stored -= self._parts.pop(0).size
 
     def recording(self, declared: tuple[Label, ...], stamps: IntArray | None) -> Recording:
-        """The remembered examples where ``declared`` are the declared labels, which the reader may not have known."""
+        """The stored examples, with ``declared`` as the declared labels, which the reader may not have known."""
         labels, examples = self._labels, self.newest(stamps)
         if labels.fixed != len(declared):
             labels = LabelIndex(declared)
@@ -54,7 +54,7 @@ class RecentExamples:
         return Recording.of(labels, examples.blocks)
 
     def newest(self, stamps: IntArray | None) -> Examples:
-        """The remembered examples, at most as many as asked; ``stamps`` are those of all examples."""
+        """The newest ``size`` examples; ``stamps`` has the stamp of every example that was added."""
         examples = Examples.joined(self._parts)
         if examples.size > self.size:
             examples = examples.taken(np.arange(examples.size - self.size, examples.size))
@@ -63,7 +63,7 @@ class RecentExamples:
 
 
 class History:
-    """Examples on a tape, their states, and a ``clock``: the time so far where it is later than the newest example."""
+    """Examples on a tape, their states, and a ``clock``: the current time if later than the newest example."""
 
     __slots__ = ("_check_beyond", "_scored", "_until_compaction", "clock", "counts", "labels", "states", "tape")
 
@@ -87,24 +87,24 @@ class History:
 
     @property
     def latest(self) -> int:
-        """Of a timed tape, the time so far; `ALWAYS` if there is none."""
+        """The current time of a timed tape; `ALWAYS` if it has none yet."""
         newest: int | None = self.tape.latest
         clock: int = self.clock.value
         return clock if newest is None else max(newest, clock)
 
     def recording(self, size: int, limit: int) -> Recording:
-        """What is on the tape and not overdue."""
+        """The examples on the tape that are not overdue."""
         return Recording.of(self.labels, lambda: self._blocks(self.tape.overdue(size, limit), self.tape.examples))
 
     def needs_compaction(self) -> bool:
-        """Whether most registered labels have left; looks as seldom as looking costs."""
+        """Whether most registered labels are unused; this is slow, so it is checked only after labels have doubled."""
         if len(self.labels.labels) <= self._check_beyond:
             return False
         self._check_beyond = 64 + 2 * len(self.labels)
         return self.states.mostly_unused()
 
     def prepare_slide(self, example: Example, stamp: int, size: int, limit: int) -> list[Part]:
-        """Prepare that an example is counted, and that what is then overdue is taken back."""
+        """Prepare to count an example and to evict those that are overdue then."""
         self._require_room()
         oldest = self.tape.overdue(size - 1, limit)
         drop = self._prepare_drop(oldest, weighted=example.weight != 1.0)
@@ -124,7 +124,7 @@ class History:
     def extend(
         self, gathered: StateSet, recent: RecentExamples, stamps: IntArray | None, size: int, limit: int, *more: Part
     ) -> None:
-        """Count examples gathered over labels of their own, take back what is overdue, and commit ``more`` too."""
+        """Count examples gathered over separate labels, evict overdue ones, and commit ``more`` with these changes."""
         examples, columns = recent.newest(stamps), self.states.columns_of(gathered)
         self._require_room()
         if columns is not None:
@@ -135,7 +135,7 @@ class History:
         self.states.root.commit([*parts, self.tape.prepare_append(*examples), *drop, *more])
 
     def merge(self, other: History, clock: int, size: int, limit: int) -> None:
-        """Let time pass, add what is then not overdue on another tape, and take back what is overdue on this one."""
+        """Advance the clock, add the examples of another tape that are not overdue then, and evict overdue ones."""
         gone, added = other.tape.overdue(size, limit), other.states
         if gone:
             added = added.empty_like()
@@ -148,19 +148,19 @@ class History:
         self._commit_at(clock, [*self._prepare_merges([(added, columns, 1)], oldest), merged, *drop])
 
     def advance(self, clock: int, size: int, limit: int) -> None:
-        """Let time pass, and take back what is then overdue."""
+        """Advance the clock and evict the examples that are overdue then."""
         oldest = self.tape.overdue(size, limit)
         drop = self._prepare_drop(oldest)
         self._commit_at(clock, [*self._prepare_merges([], oldest), *drop])
 
     def _commit_at(self, clock: int, parts: list[Part]) -> None:
-        self.tape.earliest = clock  # first, as it only sends what is earlier to where it is checked
+        self.tape.earliest = clock  # safe before the commit: the kernel only declines earlier stamps, see `slide`
         self.states.root.commit([self.clock.prepare_store(clock), *parts])
 
     def _prepare_drop(self, oldest: int, *, weighted: bool = False) -> list[Part]:
-        """Prepare to take the oldest examples off the tape; ``weighted``: some that come do not weigh 1."""
+        """Prepare to drop the oldest examples from the tape; ``weighted``: some new example does not weigh 1."""
         if len(self.states.states) > 1:
-            if self._until_compaction < 0:  # keys of which nothing is left are then as many as what the window holds
+            if self._until_compaction < 0:  # by now there may be as many keys with count 0 as there are examples
                 self.states.compact()
                 self._until_compaction = 64 + len(self.labels) + self.tape.examples
             self._until_compaction -= oldest
@@ -171,7 +171,7 @@ class History:
         if oldest:
             evicted = self.states.empty_like()
             self._count(evicted, self._blocks(0, oldest, 4 * BLOCK))
-            # First, as to look whether they can go may take back the room that was made for what comes.
+            # Evictions come first, because checking them may release the room reserved for new cells.
             merges = [(evicted, None, -1), *merges]
         return self.states.prepare_merges(merges, known=True) if merges else []
 
@@ -186,7 +186,7 @@ class History:
 
         for block in blocks:
             waiting, stored = [*waiting, block], stored + block.size
-            # A batch with weights takes time for each weight so far.
+            # Counting a weighted batch takes time for every weight sum so far, so such batches must be larger.
             if stored >= (BLOCK if block.weights is None else min(most, max(BLOCK, len(states.labels)))):
                 count()
                 waiting, stored = [], 0
@@ -194,7 +194,7 @@ class History:
             count()
 
     def _weighted(self, start: int, stop: int) -> int:
-        """How many of some examples weigh other than 1."""
+        """How many of the examples from ``start`` to before ``stop`` do not weigh 1."""
         blocks = self._blocks(start, stop) if self.tape.weighted else ()
         return sum(int(np.count_nonzero(block.weights != 1.0)) for block in blocks)
 

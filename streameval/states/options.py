@@ -1,4 +1,4 @@
-"""What each kind of state counts, as values that are compared and written."""
+"""The options of each kind of state, as values that are compared and written."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PARTS: tuple[Part, ...] = get_args(Part)
 """What a state of pairs can count."""
 
 USUAL_PARTS: tuple[Part, ...] = ("confusions", "cooccurrence")
-"""What it counts where nothing more, or less, is required."""
+"""The parts that it counts by default, and for ``"pairs"`` in ``keep=``."""
 
 ENDLESS = 1 << 40
-"""Further than any rank."""
+"""A limit above every rank."""
 
 Propensities: TypeAlias = tuple[tuple[Label, float], ...]
 """The inverse propensity of each label: how much more a hit counts than it would if the label were never missed."""
 
 
 def without_propensities(metric: str) -> MetricError:
-    """What to raise where a propensity-scored metric or the inverse propensities are missing."""
+    """The exception for a propensity-scored metric without inverse propensities, or these without such a metric."""
     together = f"{metric} must be named when constructing, together with inverse_propensities={{label: number}}"
     needs = f"{metric} needs the inverse propensity of each label; count it in Python, by streameval.Evaluator"
     return MetricError(wording(together, needs))
@@ -35,22 +35,22 @@ def without_propensities(metric: str) -> MetricError:
 
 @dataclass(frozen=True, slots=True)
 class RankingOptions(StateOptions):
-    """What a state of rankings keeps, and how it breaks ties."""
+    """What a state of rankings counts, and how it breaks ties."""
 
     kind: ClassVar[str] = "rankings"
     reads: ClassVar[Literal["decisions", "scores"]] = "scores"
     parameters: ClassVar[Mapping[str, object]] = {"ties": "shared"}
 
-    ties: Ties = "shared"  # or "last": of equal scores that of the later label ranks better (MULAN's rule)
-    label_ranks: int = 0  # up to which hits are counted for each label, `ENDLESS` for ``label_precisions`` as well
-    hit_cutoffs: tuple[int, ...] = ()  # for which k average precision at k can be divided by hits
-    propensities: Propensities = field(default=(), repr=False)  # one for every true label
-    gain_ranks: int = 0  # up to which propensity-scored gains are summed
+    ties: Ties = "shared"  # or "last": of labels with equal scores the later one ranks better (MULAN's rule)
+    label_ranks: int = 0  # up to which rank hits are counted by label; `ENDLESS` if also ``label_precisions``
+    hit_cutoffs: tuple[int, ...] = ()  # each k for which average precision at k is divided by the number of hits
+    propensities: Propensities = field(default=(), repr=False)  # required for every true label
+    gain_ranks: int = 0  # up to which rank propensity-scored gains are summed
     inverse: Mapping[Label, float] = field(init=False, repr=False, compare=False)  # the propensities by label
 
     @property
     def label_precisions(self) -> bool:
-        """Whether the true labels ranked at least as high are summed for each label, which takes every rank."""
+        """Whether the true labels that rank at least as high are summed by label, which requires all ranks."""
         return self.label_ranks == ENDLESS
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ class RankingOptions(StateOptions):
                 of_label = f"the inverse propensity of {quoted(label)}"
                 raise InputError(f"{of_label} must be a positive number, not {quoted(inverse)}")
         object.__setattr__(self, "inverse", inverse_of)
-        # The same choices in another order are the same choices.
+        # Sorted, so that the order in which they were passed does not matter.
         object.__setattr__(self, "hit_cutoffs", tuple(sorted(set(self.hit_cutoffs))))
         object.__setattr__(self, "propensities", tuple(sorted(inverse_of.items(), key=lambda pair: in_order(pair[0]))))
 
@@ -68,7 +68,7 @@ class RankingOptions(StateOptions):
     def of(
         cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], arguments: Mapping[str, Any]
     ) -> RankingOptions | None:
-        """Up to the greatest rank that some metric needs; ties and propensities are checked in any case."""
+        """Options for the greatest rank that any metric needs, or None; ties and propensities are always checked."""
         ties: Ties = arguments.get("ties", "shared")
         check_choice("ties", ties, get_args(Ties))
         inverse = {} if arguments.get("inverse_propensities") is None else arguments["inverse_propensities"]
@@ -90,7 +90,7 @@ class RankingOptions(StateOptions):
     def differences(self, other: RankingOptions) -> list[str]:
         pairs = [(name, value, other.arguments()[name]) for name, value in self.arguments().items()]
         named = [f"{name} differ ({quoted(one)} and {quoted(two)})" for name, one, two in pairs if one != two]
-        return named or ([] if self == other else ["what their metrics of rankings count differs"])
+        return named or ([] if self == other else ["their ranking metrics require different counts"])
 
 
 class CurveOptions(StateOptions):
@@ -115,7 +115,7 @@ class PairOptions(StateOptions):
     def of(
         cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], _arguments: Mapping[str, Any]
     ) -> PairOptions | None:
-        """The parts that are named, or needed by some metric."""
+        """Options with the parts that ``keep`` names or a metric needs, or None."""
         if not needs and not keep:
             return None
         parts = {*keep, *(USUAL_PARTS if "pairs" in keep else ()), *(need["part"] for need in needs)}

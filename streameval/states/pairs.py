@@ -1,4 +1,4 @@
-"""The state of label pairs: which labels stand for which, which occur together, and which sets of them occur."""
+"""The state of label pairs: which labels are confused, which occur together, and which label sets occur."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from streameval.states.views import View, cached_property
 from streameval.states.weights import ExactSums, changed, common_scale
 
 Key: TypeAlias = tuple[int, ...]
-"""Where a weight goes: `ALL`, a pair (which starts with its kind), or a label set, which starts with 0."""
+"""The key of a weight sum: `ALL`, a pair (its first number is its kind), or a label set (its first number is 0)."""
 
 PairBlock: TypeAlias = tuple[IntArray, IntArray, Iterable[int]]
-"""Pairs of labels, which are positions in ``labels``, or -1 for none: kind, row, column, numerator, denominator, shape
-(pairs, 5); how many examples had each; and their weights if there are any."""
+"""Pairs, shape (pairs, 5): kind, row, column, numerator, denominator, where row and column are positions in ``labels``,
+or -1 for no label; how many examples had each pair; and the weight of each, if there are weights."""
 
 SetBlock: TypeAlias = tuple[Sequence[tuple[int, ...]], list[int], Iterable[int]]
-"""Label sets likewise, each increasing."""
+"""Label sets, each as increasing positions; how many examples had each; and their weights, if there are weights."""
 
 _KINDS = range(pairing.CONFUSION, pairing.PRED_PRED + 1)
 _NO_PAIRS = np.zeros((0, 5), np.int64)
@@ -50,16 +50,16 @@ class PairContent(Content):
     parts: tuple[CountedPart, ...]  # what is counted, in the order of `PARTS`
     weight: int  # of all examples; 0 without scale
     pairs: Mapping[int, Callable[[], Iterable[PairBlock]]]  # by kind, in lexicographic order
-    sets: Callable[[], Iterable[SetBlock]]  # of true labels, likewise
-    length: int = 0  # of the pairs, where it is known
+    sets: Callable[[], Iterable[SetBlock]]  # of true labels, in lexicographic order
+    length: int = 0  # number of pairs, where it is known
 
 
 class Pairs(State[Key]):
     """Counts of pairs and sets of labels, exact under any order, batching, merging and reverting.
 
     Confusions (Heydarian et al. 2022) and contributions (Krstinić et al. 2020) are counted by their fractions, so that
-    all are sums of integers. Masked cells count as neither true nor predicted. How often a label stands for itself, and
-    which labels there are, the decisions say.
+    all counts are integers. Masked cells count as neither true nor predicted. The state of decisions says how often a
+    label is both true and predicted, and which labels there are.
     """
 
     reads = "decisions"
@@ -77,17 +77,17 @@ class Pairs(State[Key]):
         return self.options.parts  # type: ignore[no-any-return]
 
     def _reserve(self) -> None:
-        """Nothing is counted by column."""
+        """Do nothing, because nothing is counted by column."""
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """As in `State`, and no pair may be left in more examples than its labels."""
+        """As in `State`; also refuse to leave a pair in more examples than its labels."""
         parts = super().prepare(changes, known=known)
         if not known and any(sign < 0 for _, sign in changes):
             self._check_left(lambda state, weighted: state._added(changes, weighted=weighted))
         return parts
 
     def prepare_merges(self, merges: Sequence[Merge[Pairs]], *, known: bool = False) -> list[Part]:
-        """As in `State`, and no pair may be left in more examples than its labels."""
+        """As in `State`; also refuse to leave a pair in more examples than its labels."""
         parts = super().prepare_merges(merges, known=known)
         if not known and any(sign < 0 for *_, sign in merges):
             cells = [(other.cell_state, columns, sign) for other, columns, sign in merges]
@@ -97,10 +97,10 @@ class Pairs(State[Key]):
         return parts
 
     def _check_left(self, added: Callable[[State[Any], bool], list[Added[Any]]]) -> None:
-        """Refuse what contradicts the decisions; ``added``: what is added to the sums of a state, weighted or not."""
+        """Refuse what contradicts the decisions; ``added(state, weighted)`` is what is added to the sums of a state."""
         decisions = self.cell_state
-        # The pair of no label with no label has the examples of some row keys, which the decisions look at.
-        touched = np.zeros(len(self.labels) + 1, np.bool_)  # the last is for no label, at -1
+        # The pair of no label with no label occurs in the examples of certain row keys, which the decisions check.
+        touched = np.zeros(len(self.labels) + 1, np.bool_)  # the last entry, at -1, is for no label
         units = added(decisions, False)
         touched[[slot // 5 for sums, _ in units for slot in sums.sums if isinstance(slot, int)]] = True
         keys, times = self.table.items()
@@ -123,9 +123,9 @@ class Pairs(State[Key]):
                 if isinstance(slot, int):
                     cells[divmod(slot, 5)] += value
             whole += of_pairs.pop(ALL, 0)
-            fewer = {key: value for key, value in of_pairs.items() if key[0]}  # but label sets
-            pairs = np.concatenate([keys, np.array([*fewer], np.int64).reshape(-1, 5)])
-            left, order = np.append(times, np.array([*fewer.values()], times.dtype)), np.lexsort(pairs[:, 2::-1].T)
+            of_pairs = {key: value for key, value in of_pairs.items() if key[0]}  # without label sets
+            pairs = np.concatenate([keys, np.array([*of_pairs], np.int64).reshape(-1, 5)])
+            left, order = np.append(times, np.array([*of_pairs.values()], times.dtype)), np.lexsort(pairs[:, 2::-1].T)
             if not pairs_fit(pairs[order], left[order], cells, whole):
                 raise refusal()
 
@@ -171,7 +171,7 @@ class Pairs(State[Key]):
         return ExactSums(0, {**sums, ALL: self.examples})
 
     def _moved(self, sums: dict[Key, int], columns: IntArray) -> dict[Key, int]:
-        place = [*columns.tolist(), pairing.NONE]  # so that -1 leads to itself
+        place = [*columns.tolist(), pairing.NONE]  # place[-1] is -1: no label stays no label
         return {_moved(key, place): value for key, value in sums.items()}
 
     @property
@@ -181,7 +181,7 @@ class Pairs(State[Key]):
         return self.decisions
 
     def canonical_scale(self) -> int | None:
-        """The smallest scale at which its weight sums, and those of the cells, are integers."""
+        """The smallest scale at which the weight sums of pairs and of cells are integers; None if they equal counts."""
         cells = self.cell_state
         if not self.weights.present and not cells.weights.present:
             return None
@@ -191,7 +191,7 @@ class Pairs(State[Key]):
         return max(own.smallest_scale(), theirs.smallest_scale())
 
     def weight(self, scale: int | None) -> int:
-        """Of all examples."""
+        """The weight of all examples."""
         return self.examples if scale is None else sum(self._weights_at(0).each([ALL], scale))
 
     def content(self) -> PairContent:
@@ -227,7 +227,7 @@ class Pairs(State[Key]):
 
 
 class _PairsInOrder:
-    """The pairs of a kind, block by block, any number of times: each block is put in order once."""
+    """The pairs of a kind in sorted blocks; iterates any number of times, but sorts each block only once."""
 
     def __init__(self, table: Any, place: IntArray, sums: ExactSums[Key] | None, scale: int, kind: int) -> None:
         self._table, self._kind, self._place, self._sums, self._scale = table, kind, place, sums, scale
@@ -254,11 +254,11 @@ class _PairsInOrder:
 
 
 class _SetsInOrder:
-    """The label sets likewise."""
+    """The label sets in sorted blocks; iterates any number of times."""
 
     def __init__(self, times: dict[Key, int], place: IntArray, sums: ExactSums[Key] | None, scale: int) -> None:
         self._times, self._place, self._sums, self._scale = times, place.data, sums, scale
-        self._parts: Any = None  # of each set: 0 if nothing has it; those of lower parts come first
+        self._parts: Any = None  # the part of each set, in the order of sets; 0 if no example has the set
 
     def __iter__(self) -> Iterator[SetBlock]:
         for some in self._groups():
@@ -267,7 +267,7 @@ class _SetsInOrder:
             yield sets, list(map(self._times.__getitem__, keys)), weights
 
     def _groups(self) -> Iterator[list[Key]]:
-        """The sets part by part, each in any order; the bounds of the parts are drawn from the sets themselves."""
+        """The sets part by part, each part unsorted; the bounds between parts come from a sample of the sets."""
         times = self._times
         if len(times) <= BLOCK:
             if few := [key for key, number in times.items() if number]:
@@ -279,7 +279,7 @@ class _SetsInOrder:
             bounds = sorted(map(self._rows, drawn))[8::8]
             parts = (number and bisect(bounds, self._rows(key)) + 1 for key, number in times.items())
             self._parts = np.fromiter(parts, np.uint8, len(times))
-        for low in range(1, int(self._parts.max()) + 1, 16):  # each is a walk through all sets
+        for low in range(1, int(self._parts.max()) + 1, 16):  # each walk through all sets selects 16 parts
             chosen = self._parts - np.uint8(low) < 16
             keys, parts = np.fromiter(compress(times, chosen.data), object), self._parts[chosen]
             del chosen
@@ -292,7 +292,7 @@ class _SetsInOrder:
 
 
 def _bounds_of(ends: IntArray) -> list[int]:
-    """Where blocks of whole rows begin and end: each as many rows as there are in `BLOCK` pairs, but at least one."""
+    """The bounds of blocks of whole rows: each has the rows that fit into `BLOCK` pairs, but at least one row."""
     bounds = [0]
     while bounds[-1] < ends[-1]:
         within, after = np.searchsorted(ends, [bounds[-1] + BLOCK, bounds[-1]], "right").tolist()
@@ -301,11 +301,11 @@ def _bounds_of(ends: IntArray) -> list[int]:
 
 
 def pairs_fit(pairs: IntArray, times: Integers, cells: Integers, whole: int) -> bool:
-    """Whether no pair occurs more often than its labels do; pairs are sorted, and cells are as of decisions."""
+    """Whether no pair occurs more often than its labels; ``pairs`` are sorted, ``cells`` as those of decisions."""
     kind, row, column = pairs[:, :3].T
     starts = np.flatnonzero(np.append(True, (np.diff(pairs[:, :3], axis=0) != 0).any(axis=1)))
     _, fn, fp, tp, _ = cells.T.astype(times.dtype)
-    true, pred, both = (np.append(part, whole) for part in (fn + tp, fp + tp, tp))  # the last is for no label, at -1
+    true, pred, both = (np.append(part, whole) for part in (fn + tp, fp + tp, tp))  # the last, at -1: no label
     totals = np.add.reduceat(times, starts)
     kind, row, column = kind[starts], row[starts], column[starts]
     first = np.where(kind == pairing.PRED_PRED, pred[row], true[row])
@@ -344,7 +344,7 @@ class PairTables(View[Pairs]):
         self._made: dict[Any, Any] = {}
 
     def once(self, name: Any, make: Callable[[], Made]) -> Made:
-        """What several metrics read, made when the first of them asks for it."""
+        """A value that metrics share, made when the first of them needs it."""
         if name not in self._made:
             self._made[name] = make()
         return cast("Made", self._made[name])
@@ -384,10 +384,10 @@ class PairTables(View[Pairs]):
 
     @cached_property
     def repeats(self) -> list[int]:
-        """How many examples have each, in any order, which takes a fraction of the time."""
+        """How many examples have each set, in no particular order, which is much faster than `sets`."""
         return [*self._state._extra.nonzero().values()]
 
     @property
     def set_weights(self) -> list[int]:
-        """The weight of each, in units."""
+        """The weight of each of `sets`, in units."""
         return self._sets[1 if self.scale is None else 2]

@@ -1,4 +1,4 @@
-"""From examples ranked one by one to exact sums by key, with weights or without."""
+"""Exact sums by key, with or without weights, from the ranking records of examples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEYS = (4, 3, 4, 2, 7, 3, 2)
 PARTS = (3, 1, 6, 2, 3, 1, 1)
 """How many sums each table keeps for a key."""
 MAIN = 3
-"""The first three tables are always present."""
+"""The number of tables that are always present; options add the tables after these."""
 LABELS, HITS, GAINS, IDEALS = 3, 4, 5, 6
 
 
@@ -32,18 +32,18 @@ class Entries(NamedTuple):
 
     table: int
     keys: IntArray
-    rows: IntArray  # the example of each
+    rows: IntArray  # the example of each key
     digits: IntArray  # in base 2**32, in units of ``2**-scale``; shape (entries, sums, digits)
     scale: int = 0
 
 
-_FEW = 256  # examples and true labels, up to which plain loops are quicker than arrays
+_FEW = 256  # up to this number of examples and true labels, plain loops are faster than arrays
 
 
 def sums_of(
     records: Records, options: RankingOptions, inverse_of: Callable[[int], float], weights: FloatArray | None = None
 ) -> ExactSums[Key]:
-    """What examples add to the tables of options or, with weights, to all; ``inverse_of`` takes a column."""
+    """What examples add to the optional tables or, with weights, to all tables; ``inverse_of`` takes a column."""
     if weights is not None:
         main = [Entries(table, *entries) for table, entries in enumerate(entries_of(records))]
         return _summed([*main, *_optional_parts(records, options, inverse_of)], weights)
@@ -76,7 +76,7 @@ def _optional_parts(records: Records, options: RankingOptions, inverse_of: Calla
 
 
 def _true_upto(records: Records) -> IntArray:
-    """For each true label, how many rank at least as high; any number where it is not ranked."""
+    """For each true label, how many true labels rank at least as high; arbitrary where it is not ranked."""
     (row, _, above, _), (rows, a, *_, upto) = records.labels.T, records.groups.T
     size = 1 + int(a.max(initial=0))
     group = np.searchsorted(rows * size + a, row * size + above)
@@ -85,7 +85,7 @@ def _true_upto(records: Records) -> IntArray:
 
 
 def _hits(records: Records, cutoff: int) -> Entries:
-    """The groups before a cutoff, with the true labels that surely are before it and the group that straddles it."""
+    """The groups that begin before a cutoff, with the true labels surely before it and the group that straddles it."""
     row, a, g, t, upto = records.groups.T
     sure, straddling = np.zeros(len(records.rows), np.int64), np.zeros((len(records.rows), 3), np.int64)
     inside, across = a + g <= cutoff, (a < cutoff) & (a + g > cutoff)
@@ -97,7 +97,7 @@ def _hits(records: Records, cutoff: int) -> Entries:
 
 
 def _gains(records: Records, ranks: int, inverse: FloatArray) -> list[Entries]:
-    """Inverse propensities by the group of their label, and by the rank they would have in the best ranking."""
+    """Inverse propensities by the group of their label, and by its rank in the best possible ranking."""
     row, column, a, g = records.labels.T
     size = np.minimum(records.rows[row, 0], ranks)
     scale, digits = backend.decisions.limbs(inverse)
@@ -135,7 +135,7 @@ def _summed(parts: list[Entries], weights: FloatArray | None) -> ExactSums[Key]:
 
 
 def _totals(part: Entries, weights: IntArray | None) -> tuple[IntArray, list[int]]:
-    """The distinct keys of entries, and for each of them one sum after the other."""
+    """The distinct keys of entries, and the sums of each, as a flat list."""
     spans = [int(top) + 1 for top in part.keys.max(axis=0)]
     room = math.prod(spans)
     if room < 2**62:
@@ -159,7 +159,7 @@ def _totals(part: Entries, weights: IntArray | None) -> tuple[IntArray, list[int
 def _few_optional(
     records: Records, options: RankingOptions, inverse_of: Callable[[int], float]
 ) -> Iterator[tuple[Key, int, int]]:
-    """Sums by key of values in units of ``2**-scale``: key, value, scale."""
+    """As `_optional_parts`, by plain loops: key, value in units of ``2**-scale``, scale."""
     labels, groups = records.labels.tolist(), records.groups.tolist()
     if options.label_ranks:
         true_upto = {(row, a): upto for row, a, _, _, upto in groups} if options.label_precisions else {}

@@ -1,15 +1,15 @@
-"""The state of rankings: integers by what examples have in common, from which every ranking metric can be read.
+"""The state of rankings: sums of examples by what they have in common, from which every ranking metric follows.
 
-What is always counted is described in `streameval.kernel.rankings.numpy`; `RankingOptions` ask for the rest::
+`streameval.kernel.rankings.numpy` describes the sums that are always counted; `RankingOptions` may add these tables::
 
-    labels  column, rank -> examples in which the label is true and its group ends at this rank; rank 0: is true; and
-            with ``label_precisions``, the sum of L at that rank
+    labels  column, rank -> examples in which the label is true and its group ends at this rank (rank 0: all in which
+            it is true); with ``label_precisions`` also the sum of L at that rank
     hits    k, T, s, g', t', a, g -> sums of t, t L and t², for average precision divided by the number of hits
-    gains   min(m, ranks), a, g -> sum of the inverse propensities of true labels in such groups
+    gains   min(m, ranks), a, g -> sum of the inverse propensities of true labels in these groups
     ideals  min(m, ranks), rank -> sum of the inverse propensities that a perfect ranking has at this rank
 
-T are the true labels that surely rank among the first k; s, g', t' say how many places the group that straddles k has
-before it, its size and its true labels (0 where there is none).
+T is the number of true labels that surely rank among the first k. Of the group that straddles k, s is the number of
+places up to k, g' its size and t' the number of its true labels (0 if there is none).
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class RankingContent(Content):
     options: RankingOptions
     mentions: IntArray  # in how many examples each label is mentioned; 0 for declared ones
     tables: tuple[Table, ...]  # those of `NAMES`, in lexicographic order; columns in keys are positions in ``labels``
-    gain_scale: int  # of sums of gains, in units of ``2**-gain_scale``, as large as they can be
+    gain_scale: int  # the smallest with all sums of gains integers in units of ``2**-gain_scale``
 
 
 class Rankings(State[Key]):
-    """Sums over examples that all ranking metrics share; ``extra`` are those of tables that some options ask for."""
+    """Sums over examples that all ranking metrics share; ``extra`` holds the tables that options add."""
 
     reads = "scores"
     too_many = f"a sum over the examples would pass {COUNT_MAX}; evaluate in parts, each on its own"
@@ -68,7 +68,7 @@ class Rankings(State[Key]):
         return bool(self.options.label_ranks or self.options.hit_cutoffs or self.options.gain_ranks)
 
     def prepare_merges(self, merges: Sequence[Merge[Rankings]], *, known: bool = False) -> list[Part]:
-        """As in `State`, where examples must not be left with more labels than there are."""
+        """As in `State`; also refuse to leave examples that rank more labels than are left."""
         for other, columns, sign in merges:
             if sign < 0 and not known and not self._stays_possible(other, columns):
                 raise refusal()
@@ -93,15 +93,15 @@ class Rankings(State[Key]):
             self.root.commit(self.prepare_merges([(*self._of(batch), 1)]))
             return
         self._reserve()
-        several = factors is not None and batch.examples != 1
-        records = self.table.count(*self._read(batch), self.extra is not None or several)
+        by_example = factors is not None and batch.examples != 1
+        records = self.table.count(*self._read(batch), self.extra is not None or by_example)
         extra = ExactSums[Key]() if self.extra is None else sums_of(records, **self._choices)
-        self._store(extra, sums_of(records, **self._choices, weights=factors) if several else None)
-        if factors is not None and not several:  # all that the one adds weighs the same
+        self._store(extra, sums_of(records, **self._choices, weights=factors) if by_example else None)
+        if factors is not None and not by_example:  # all sums of a single example have the same weight
             self.scale_weights(*units_of(float(factors[0])))
 
     def follower(self) -> Any:
-        """As in `State`; of labels that are not in order, the kernel leaves ties of true ones to the readers."""
+        """As in `State`; if ties are strict and labels are out of order, the kernel declines ties of true labels."""
         extra_of = None if self.extra is None else partial(sums_of, **self._choices)
         return self.table.follower(self.options.ties == "last", extra_of)
 
@@ -122,7 +122,7 @@ class Rankings(State[Key]):
 
     @property
     def _choices(self) -> dict[str, Any]:
-        """What is summed besides, for `sums_of`; nothing of it refers to this state."""
+        """The options of `sums_of`; they hold no reference to this state."""
         return {"options": self.options, "inverse_of": partial(_inverse_of, self.labels, self.options.inverse)}
 
     def _unit_blocks(self) -> Iterator[ExactSums[Key]]:
@@ -151,11 +151,11 @@ class Rankings(State[Key]):
         return self.table.mentions(width) > 0
 
     def gain_scale(self) -> int:
-        """The smallest scale that keeps sums of gains integers."""
-        return self._extra.smallest_scale()  # the rest is whole
+        """The smallest scale at which sums of gains are integers."""
+        return self._extra.smallest_scale()  # all other extra sums are integers at any scale
 
     def read_table(self, which: int, scale: int | None, gain_scale: int) -> Table:
-        """One of the tables, in no particular order; for what `canonical_scale` and `gain_scale` returned."""
+        """One of the tables, in no particular order, in units of these scales; ``scale=None``: without weights."""
         if which < MAIN:
             keys, sums = self.table.entries(which)
         else:
@@ -186,7 +186,7 @@ class Rankings(State[Key]):
             weights = tuple if scale is None else partial(self._weights_of, which, table.keys[order], scale)
             tables.append(Table(keys[order], table.sums[order], weights))
         mentions = self.table.mentions(len(self.labels))
-        mentions = mentions.astype(np.min_scalar_type(mentions.max(initial=0)))[columns]  # in few bytes
+        mentions = mentions.astype(np.min_scalar_type(mentions.max(initial=0)))[columns]  # to save memory
         return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
 
     def _fill(self, content: RankingContent) -> None:
@@ -234,7 +234,7 @@ def _in_order(batch: Dense, place: IntArray) -> Dense:
 
 # -- what metrics read ------------------------------------------------------------------------------------------------
 
-# Formulas multiply a sum by at most two numbers of labels; up to this that stays within int64.
+# Formulas multiply a sum by at most two label counts; products up to this limit stay within int64.
 _SAFE = 2**62
 
 
@@ -243,7 +243,7 @@ class Groups(Arrays):
     """Tie groups that hold a true label, pooled over all examples with the same ``m, l, a, g``."""
 
     m: IntArray
-    l: IntArray  # noqa: E741  # the letters of the state
+    l: IntArray  # noqa: E741  # the letter in the description of the kernel
     a: IntArray
     g: IntArray
     t: Integers
@@ -253,7 +253,7 @@ class Groups(Arrays):
 
 @dataclass(frozen=True, slots=True)
 class First(Arrays):
-    """The best group with a true label of an example, and how many examples have such a one."""
+    """The best group of an example that holds a true label, and how many examples have such a group."""
 
     a: IntArray
     g: IntArray
@@ -263,7 +263,7 @@ class First(Arrays):
 
 @dataclass(frozen=True, slots=True)
 class Rows(Arrays):
-    """Examples with the same ``m, l, u``, and as many labels that take part (``known``): how many, and their sums."""
+    """Examples with the same ``m, l, u`` and number of unmasked labels (``known``): how many, and their sums."""
 
     m: IntArray
     l: IntArray  # noqa: E741
@@ -308,12 +308,12 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def label_hits(self) -> tuple[Integers, ...]:
-        """Labels by their columns, and at which ranks some example has them as hits; rank 0: in which they are true."""
+        """Columns of labels, and ranks at which some example has such a label as a hit; rank 0: has it as true."""
         return _columns(self._by_label.keys)
 
     @cached_property
     def label_sums(self) -> tuple[Integers, ...]:
-        """How often, for each of `label_hits`, and the sums of true labels at least as high."""
+        """For each of `label_hits`, how many examples, and the sum of true labels that rank at least as high."""
         return self._sums(self._by_label)
 
     @cached_property
@@ -322,7 +322,7 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def hits(self) -> list[tuple[list[int], list[int]]]:
-        """Keys and sums of groups before each declared cutoff."""
+        """Keys and sums of the groups that begin before each of the ``hit_cutoffs``."""
         table = self._table(HITS)
         sums: list[list[int]] = table.sums.tolist() if self.scale is None else list(table.weights())
         return list(zip(table.keys.tolist(), sums, strict=True))
@@ -334,7 +334,7 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def ideals(self) -> list[tuple[list[int], Fraction]]:
-        """Keys and sums of inverse propensities by the rank they should have."""
+        """Keys and sums of inverse propensities by the rank in the best possible ranking."""
         return self._fractions(IDEALS)
 
     def _fractions(self, which: int) -> list[tuple[list[int], Fraction]]:

@@ -24,9 +24,9 @@ _NOT_PART = (
     "cannot unmerge: the other has examples that are not among these, or not with these weights; unmerge only what "
     "was merged before"
 )
-_PER_THREAD = 255  # examples, below which a thread of its own does not pay
-_FEW = 2**12  # labels, up to which it is quicker to look up all than those that are mentioned
-_AT_ONCE = 2**21  # cells of groups and labels, up to which groups are counted in one pass, as they fit into memory
+_PER_THREAD = 255  # fewer examples than this are not worth a thread
+_FEW = 2**12  # up to this number of labels, looking up all is faster than selecting the mentioned ones
+_AT_ONCE = 2**21  # groups times labels, up to which groups are counted in one pass, as their cells fit into memory
 
 
 class StateSet:
@@ -43,7 +43,7 @@ class StateSet:
     def of(
         cls, labels: LabelIndex, kinds: Iterable[tuple[type[State[Any]], Any]], contents: Mapping[str, Any]
     ) -> StateSet:
-        """The decisions, and states of some kinds with their options; they hold what ``contents`` say, by name."""
+        """The decisions and states of these kinds with their options, filled with ``contents`` by name."""
         root = commit.Root()
         decisions = Decisions(labels, root=root)
         rest = {options.kind: kind(labels, options, root, decisions) for kind, options in kinds}
@@ -60,14 +60,14 @@ class StateSet:
         return StateSet(states)
 
     def empty_like(self, labels: LabelIndex | None = None) -> StateSet:
-        """The same states, which have counted nothing, over the same labels or these."""
+        """Empty states of the same kinds and options, over the same labels or over ``labels``."""
         return self._derived(self.labels if labels is None else labels, "empty_like")
 
     def copy(self) -> StateSet:
         return self._derived(self.labels.copy(), "copy")
 
     def scaled(self, numerator: int, scale: int) -> Self:
-        """The same, every example of which weighs ``numerator / 2**scale`` as much; for copies that nobody has seen."""
+        """Multiply all weights by ``numerator / 2**scale``; returns self. Only for copies that no caller has yet."""
         for state in self.states.values():
             state.scale_weights(numerator, scale)
         return self
@@ -77,7 +77,7 @@ class StateSet:
         return self.decisions.examples
 
     def prepare(self, changes: Sequence[tuple[Example, int]], *, known: bool = False) -> list[Part]:
-        """Prepare that examples are counted (sign 1) or taken back (sign -1); ``known``: these were surely counted."""
+        """Prepare to count examples (sign 1) or to revert them (sign -1); ``known``: the latter were surely counted."""
         if len(self.labels.labels) > self.labels.check_beyond:
             self._check_labels([(example.slots // 5, 1, sign) for example, sign in changes])
         parts: list[Part] = []
@@ -86,12 +86,12 @@ class StateSet:
         return parts
 
     def check_labels(self) -> None:
-        """Refuse what is counted if it has more labels than the limit. Only for states that are thrown away then."""
+        """Raise if more labels are counted than the limit allows. If this raises, the states must be discarded."""
         if len(self.labels) > self.labels.check_beyond:
             self._check_labels([(slice(None), self.decisions.mentions(), 1)], np.zeros(len(self.labels), np.int64))
 
     def _check_labels(self, changes: Iterable[tuple[Any, IntArray | int, int]], before: IntArray | None = None) -> None:
-        """Refuse further labels than the limit, or warn of identifiers; changes: columns, how often, and the sign."""
+        """Refuse labels beyond the limit, or warn of identifiers; a change is columns, how often, and the sign."""
         names, fixed, limit = self.labels.labels, self.labels.fixed, self.labels.limit
         times = self.decisions.mentions() if before is None else before
         unmentioned = times[fixed:] == 0
@@ -111,7 +111,7 @@ class StateSet:
                 )
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
-            # They keep the fast path from those that were counted until they go, which takes a look at all labels.
+            # Columns of refused labels keep the fast path off until they are dropped, which visits all labels.
             if 64 * int(np.count_nonzero(unmentioned)) > len(names):
                 notes_of(self.labels.guard).change(unsure=True)
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
@@ -122,11 +122,11 @@ class StateSet:
             )
 
     def count_one(self, example: Example, sign: int) -> None:
-        """Count one example (sign 1) or take it back (sign -1)."""
+        """Count one example (sign 1) or revert it (sign -1)."""
         self.root.commit(self.prepare([(example, sign)]))
 
     def count(self, batch: Batch, threads: int = 1) -> None:
-        """Count a batch of examples. Only for states that are thrown away if this raises: see `merge`."""
+        """Count a batch of examples. If this raises, the states must be discarded; `merge` changes all or nothing."""
         threads = min(threads, batch.examples // _PER_THREAD)
         if threads < 2:
             for state in self.states.values():
@@ -144,7 +144,7 @@ class StateSet:
 
     @staticmethod
     def count_groups(sets: list[StateSet], codes: IntArray, batch: Batch) -> bool:
-        """Count each example of a batch in the set of its code, over the same labels, if the batch is a common one."""
+        """Count each example in the set that its code names, all over the same labels; False for uncommon batches."""
         labels = sets[0].labels
         if len(sets) == 1 or len(sets[0].states) > 1 or len(sets) * len(labels) > _AT_ONCE:
             return False
@@ -178,7 +178,7 @@ class StateSet:
             raise RevertError(_NOT_PART) from None
 
     def prepare_merges(self, merges: Sequence[Merge[StateSet]], *, known: bool = False) -> list[Part]:
-        """Prepare that all that other sets, of the same options, have counted is added (sign 1) or taken back (-1)."""
+        """Prepare to add all that other sets of the same options have counted (sign 1) or to subtract it (sign -1)."""
         if len(self.labels.labels) > self.labels.check_beyond:
             self._check_labels(
                 (np.arange(len(other.labels)) if columns is None else columns, other.decisions.mentions(), sign)
@@ -191,7 +191,7 @@ class StateSet:
         return parts
 
     def columns_of(self, other: StateSet) -> IntArray | None:
-        """Where the columns of another set stand in this one, its labels registered; None if they are the same."""
+        """Register the labels of another set, and return the column of each in this set; None if all are the same."""
         theirs, ours = other.labels, self.labels
         if theirs.labels is ours.labels or (theirs.fixed == ours.fixed and theirs.labels == ours.labels):
             return None
@@ -200,7 +200,7 @@ class StateSet:
             if len(names) <= _FEW:
                 return np.fromiter(map(ours.columns.__getitem__, names), np.int64, len(names))
         mentioned = other.decisions.table.mentioned(len(names))
-        mentioned[: theirs.fixed] = True  # as there may be scores, and nothing else, of declared labels
+        mentioned[: theirs.fixed] = True  # because declared labels may have scores without being mentioned
         columns, names = np.zeros(len(names), np.int64), list(compress(names, mentioned.tolist()))
         try:
             registered: Any = list(map(ours.columns.__getitem__, names))
@@ -212,11 +212,11 @@ class StateSet:
         return columns
 
     def belong(self, guard: commit.Guard) -> None:
-        """Be the states of the object that a guard belongs to."""
+        """Attach the guard of the object that owns these states."""
         self.root.guard = self.labels.guard = guard
 
     def taken(self, example: Example, labels: LabelIndex) -> Example:
-        """An example that was read in the columns of other labels, with those that it mentions registered here."""
+        """An example that was read over other labels, in columns of this set; registers the labels it mentions."""
         columns = np.zeros(len(labels), np.int64)
         mentioned = np.unique(example.slots // 5)
         if example.scored is not None:
@@ -234,7 +234,7 @@ class StateSet:
             state.compact()
 
     def drop_weights(self) -> list[Part]:
-        """Prepare that all weight sums are dropped, where it is known that every counted example weighs 1."""
+        """Prepare to drop all weight sums. Only if every counted example is known to weigh 1."""
         return [part for state in self.states.values() if state.weights.present for part in state.weights.prepare(None)]
 
     def content(self) -> dict[str, Any]:

@@ -16,17 +16,17 @@ from streameval.states.decisions import Decisions
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# Formulas multiply counts by at most 2**10 and add a few; up to this that stays within int64.
+# Formulas multiply counts by at most 2**10 and add a few; with counts up to this limit, int64 cannot overflow.
 _SAFE = 2**50
 
 FEW = 64
-"""Up to this many numbers, Python adds and divides them sooner than numpy."""
+"""Up to this many numbers, Python adds and divides them faster than numpy."""
 
 
 T = TypeVar("T")
 
 
-# That of `functools` holds a lock in Python 3.11, one for all objects, in which the child of a fork can be caught.
+# In Python 3.11 that of `functools` has one lock for all objects, on which the child of a fork can wait forever.
 class cached_property(Generic[T]):  # noqa: N801  # as that of functools
     """A property that is computed when it is first asked for; two threads may both compute it."""
 
@@ -38,12 +38,12 @@ class cached_property(Generic[T]):  # noqa: N801  # as that of functools
 
     def __get__(self, holder: Any, owner: type | None = None) -> T:
         value: T = self._compute(holder)
-        vars(holder)[self._name] = value  # which is found before this property from now on
+        vars(holder)[self._name] = value  # from now on, looking up the name reaches this value and not the property
         return value
 
 
 class Arrays:
-    """A dataclass of arrays of one length, of which some rows can be chosen."""
+    """A base of dataclasses of arrays of equal length, whose rows can be selected."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -62,7 +62,7 @@ class Arrays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The outcomes, for each label, for each kind of example, or pooled (arrays of length 1)."""
+    """The outcomes of each label, of each row key, or of all labels pooled (arrays of length 1)."""
 
     tp: Integers
     fp: Integers
@@ -83,12 +83,12 @@ S = TypeVar("S", bound=State[Any])
 
 
 class View(Generic[S]):
-    """What metrics read of a state, which must not change meanwhile, in units of ``unit`` examples."""
+    """What metrics read of a state, in units of ``unit`` examples; the state must not change meanwhile."""
 
     def __init__(self, state: S, columns: IntArray | None = None) -> None:
         self._state = state
         self.scale = state.canonical_scale()
-        # Those of all labels there are, where more are known than the state mentions.
+        # The caller passes the columns of all labels, because other states may mention more than this one.
         self.columns = state.columns() if columns is None else columns
 
     @cached_property
@@ -113,7 +113,7 @@ class View(Generic[S]):
     @cached_property
     def unit(self) -> Fraction:
         """The weight of one unit."""
-        from fractions import Fraction  # only when asked, as importing the package should be quick
+        from fractions import Fraction  # imported late, so that importing the package stays quick
 
         return Fraction(1, 1 << (self.scale or 0))
 
@@ -161,7 +161,7 @@ class Tables(View[Decisions]):
 
     @cached_property
     def informative(self) -> Flags | None:
-        """For each row key, whether some cell is not masked; None where that holds of all."""
+        """For each row key, whether some cell is not masked; None if that holds for all."""
         masked = self._rows[0][:, 3]
         return np.asarray((masked < self.size) | (masked == 0)) if masked.any() else None
 

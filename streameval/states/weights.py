@@ -14,7 +14,7 @@ from streameval.kernel.types import FloatArray, IntArray
 
 K = TypeVar("K", bound=Hashable)
 
-# Scales are rounded up to a multiple of this, so that a stream of ordinary weights rescales once or twice in its life.
+# Scales are rounded up to a multiple of this, so that ordinary weights change the scale only once or twice per stream.
 _STEP = 32
 
 
@@ -46,7 +46,7 @@ class ExactSums(Generic[K]):
         return ExactSums(finest, {key: value * factor for key, value in self.sums.items()})
 
     def holds(self, other: ExactSums[K]) -> bool:
-        """Whether all sums of another are equal, whatever the scales."""
+        """Whether every sum of ``other`` has the same value in these, whatever the scales."""
         get, up, down = self.sums.get, max(0, self.scale - other.scale), max(0, other.scale - self.scale)
         return all(get(key, 0) << down == value << up for key, value in other.sums.items())
 
@@ -56,7 +56,7 @@ class ExactSums(Generic[K]):
         return map(rshift, sums, repeat(shift)) if shift else sums
 
     def read(self, keys: Iterable[K], scale: int) -> np.ndarray[Any, np.dtype[Any]]:
-        """The same as an array of Python integers."""
+        """As `each`, in an array of Python integers."""
         return np.array(list(self.each(keys, scale)), object)
 
     def smallest_scale(self) -> int:
@@ -66,7 +66,7 @@ class ExactSums(Generic[K]):
 
 
 def joined_sums(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
-    """The sums of all, which must not be changed."""
+    """All sums added key by key; callers must not change the result."""
     parts = [part for part in sums if part.sums]
     if len(parts) == 1:
         return parts[0]
@@ -79,7 +79,7 @@ def joined_sums(sums: Iterable[ExactSums[K]]) -> ExactSums[K]:
 
 
 def changed(before: ExactSums[K], added: Iterable[tuple[ExactSums[K], int]]) -> dict[K, int]:
-    """New values of the sums that change where these, no finer, are added so many times."""
+    """The new value of each sum that changes when ``added`` sums, of no finer scale, are added so many times."""
     after: dict[K, int] = {}
     get = before.sums.get
     for part, sign in added:
@@ -107,11 +107,11 @@ class SumCells(Generic[K]):
         return self.cell.value is not None
 
     def prepare(self, sums: ExactSums[K] | None) -> list[Any]:
-        """Store other sums."""
+        """Prepare to store other sums."""
         return [self.cell.prepare_store(sums)]
 
     def prepare_add(self, added: list[tuple[ExactSums[K], int]], before: ExactSums[K] | None = None) -> list[Any]:
-        """Add sums so many times; where there are none or coarser ones, to ``before``, or prepare nothing."""
+        """Prepare to add sums so many times. If none, or only coarser ones, are stored: to ``before``, or nothing."""
         if self.cell.value is not None:
             part = self.cell.prepare_add([(sums.sums, sums.scale, times) for sums, times in added])
             if part is not None:
@@ -121,7 +121,7 @@ class SumCells(Generic[K]):
 
 
 def common_scale(*scales: int) -> int:
-    """The smallest scale in steps that is at least as fine as all of ``scales``."""
+    """The smallest multiple of `_STEP` that is at least as fine as all of ``scales``."""
     return -(-max(0, *scales) // _STEP) * _STEP
 
 
@@ -140,7 +140,7 @@ def exact_integers(digits: IntArray, scale: int = 0, target: int = 0) -> list[in
 
 
 def exact_weights(weights: FloatArray) -> tuple[int, list[int]]:
-    """Weights as integers in units of ``2**-scale``, which is in steps."""
+    """A common scale of weights, and the weights as integers in units of ``2**-scale``."""
     scale, digits = backend.decisions.limbs(weights)
     target = common_scale(scale)
     return target, exact_integers(digits.astype(np.int64), scale, target)

@@ -340,7 +340,7 @@ def test_what_a_metric_needs_remembered_must_be_named_when_building():
         ({"threshold": {"a": 0.5, "b": 1}}, r"thresholds differ \(None and \{'a': 0\.5, 'b': 1\.0\}\)"),
         ({"metrics": ["ndcg", "psp_at(k=2)"], "inverse_propensities": {"a": 2.0}}, "metrics differ"),
         ({"metrics": ["roc_auc_macro"], "keep": ["rankings"]}, "states differ"),
-        ({"metrics": ["lwlrap"]}, "^cannot merge: what their metrics of rankings count differs; metrics differ"),
+        ({"metrics": ["lwlrap"]}, "^cannot merge: their ranking metrics require different counts; metrics differ"),
         (
             {"metrics": ["psp_at"], "inverse_propensities": dict.fromkeys(["a", "b", *range(999)], 2.0)},
             "^cannot merge: inverse_propensities differ .{,150}; metrics differ",
