@@ -1,4 +1,4 @@
-"""States on disk with how far the stream was read, for loops that go on where they were killed."""
+"""States on disk, each with its position in the stream, so that a killed loop can resume."""
 
 from __future__ import annotations
 
@@ -70,16 +70,16 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
     __hash__: ClassVar[None] = None
 
-    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:  # noqa: ARG002  # by its fields
+    def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:  # noqa: ARG002  # equality compares the fields
         return encode_checkpoint(self.position, self.evaluator._pieces)
 
     @property
-    def _guard(self) -> Any:  # type: ignore[override]  # which nobody sets
+    def _guard(self) -> Any:  # type: ignore[override]  # read-only, as nothing sets it
         return self.evaluator._guard
 
     @classmethod
     def _taken_from(cls, source: Source) -> Self:
-        result = cls.__new__(cls)  # which need not copy the state
+        result = cls.__new__(cls)  # without __init__, which would copy the state
         object.__setattr__(result, "position", source.varint())
         object.__setattr__(result, "evaluator", read_state(source.raw(source.varint()), *_MORE))
         require(result.position <= MOST)
@@ -87,7 +87,7 @@ class Checkpoint(Saveable, Generic[HeldT]):
 
 
 def encode_checkpoint(position: int, state: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
-    """The bytes of a checkpoint in pieces; ``state`` makes those of the state."""
+    """The bytes of a checkpoint in pieces; ``state`` makes the pieces of the state."""
     return sealed(CHECKPOINT, chain((varint(position),), sized(state)))
 
 
@@ -117,8 +117,7 @@ class Checkpointer(Generic[HeldT]):
     InputError
         If ``evaluator`` has counted, or another Checkpointer holds the path; the message names its process.
     MergeError, FormatError
-        If the file holds another configuration, is damaged or holds anything else. It is never replaced
-        then.
+        If the file holds another configuration, is damaged or holds anything else. Then it is never replaced.
     OSError
         If the file cannot be read, or files in its folder cannot be replaced.
 
@@ -149,18 +148,18 @@ class Checkpointer(Generic[HeldT]):
             raise InputError("the first argument is a path; the order is evaluator, path")
         check_class(evaluator, "Checkpointer", *_MORE)
         check_empty(evaluator, "Checkpointer", "empty or from its file")
-        self._path = Path(path_text(path)).absolute()  # of the folder as it is now
+        self._path = Path(path_text(path)).absolute()  # absolute, because the working directory may change
         if not self._path.parent.is_dir():
             raise InputError(f"there is no folder {quoted(str(self._path.parent))}; create it first")
         check_writable(self._path)
         self._evaluator, self._position = evaluator, 0
         self._turn = threading.RLock()  # entered faster than a Condition
-        self._saving: list[int] = []  # by which threads
+        self._saving: list[int] = []  # the threads that save, by identifier
         self._stepped = threading.Condition(self._turn)
         self._lock = PathLock(self._path)
         self._release = weakref.finalize(self, self._lock.release)
         try:
-            self._ours = {None, own := self._identity()}  # what may be there, and is replaced
+            self._ours = {None, own := self._identity()}  # the files that a save may replace; None: no file
             if own is not None:
                 loaded: Checkpoint[Any] = read_file(self._path, Checkpoint.from_bytes)
                 context = f"the {type(evaluator).__name__} passed in does not fit {self._path}"
@@ -175,7 +174,7 @@ class Checkpointer(Generic[HeldT]):
         self._noted = self._version()
 
     def _identity(self) -> tuple[int, ...] | None:
-        """What tells the file from one that replaced it, or that it became; None if there is none."""
+        """What identifies the file and changes when it is replaced or rewritten; None if there is no file."""
         try:
             return _identity_of(self._path.stat())
         except FileNotFoundError:
@@ -224,27 +223,27 @@ class Checkpointer(Generic[HeldT]):
             steps = self._position + count - self._saved
             due = self._every is not None and steps >= self._every
             if due or (self._seconds is not None and steps and time.monotonic() - self._saved_at >= self._seconds):
-                self._saves(partial(self._record, count, save=True))  # a handler closes it before both or after
+                self._saves(partial(self._record, count, save=True))  # a handler closes this before or after both
             else:
                 self._record(count)
 
     def _record(self, count: int, *, save: bool = False) -> None:
-        self._check_open()  # by now
+        self._check_open()  # again, as another thread may have closed it before this one had the turn
         noted = self._version(), threading.get_ident()
         # In one line without a call, so that an interruption leaves all of it or nothing.
         self._position, self._open, (self._noted, self._thread) = self._position + count, False, noted
         if self._saving:
-            self._release_path()
+            self._wait_for_saves()
         if save:
             self._write()
 
     def save(self) -> None:
         """Save now. Once it returns, no crash can lose what is counted.
 
-        Any thread may call it. Where another one is counting an item, this waits for the end of it, up to a second.
+        Any thread may call it. If another thread is counting an item, this waits up to a second until it is counted.
 
-        `InputError` if an item is in progress, so that nobody knows whether it is counted, if somebody else has written
-        the file, or if this is closed or of another process; `OSError` if it cannot be written. It is what it was.
+        `InputError` if an item is in progress, which may or may not be counted, if another program has written the
+        file, or if this is closed or of another process; `OSError` if it cannot be written. The file is unchanged then.
         """
         self._check_open()
 
@@ -260,22 +259,22 @@ class Checkpointer(Generic[HeldT]):
 
     def close(self) -> None:
         """Wait for a save in another thread, then release the path. A second call does nothing."""
-        if not self._lock.forked:  # which has released it; the turn may be a thread's of the parent
+        if not self._lock.forked:  # the fork released it, and a thread of the parent may hold the turn
             with self._turn:
                 self._check_entered()
                 self._release()
 
     def _check_entered(self) -> None:
-        """Raise in a handler of the thread that saves."""
+        """Raise if called by a signal handler that interrupts a save of this thread."""
         if self._saving and threading.get_ident() in self._saving:
             raise StreamevalError(commit.REENTERED)
 
     def _version(self) -> object:
-        """What differs as soon as the evaluator counts more than the position says."""
+        """The version of the evaluator, which differs as soon as it counts more than the position says."""
         return self._evaluator._guard.version
 
     def _write(self, *, last: bool = False) -> None:
-        """Write position and state, of one moment unless this is the last time; nobody else has the turn."""
+        """Write position and state, of one moment unless this is the ``last`` save; the caller has the turn."""
         self._check_open()
         ours = self._ours
         if self._identity() not in ours and self._ours is ours:  # else a handler has saved meanwhile
@@ -291,7 +290,7 @@ class Checkpointer(Generic[HeldT]):
 
         def write() -> None:
             with contextlib.closing(pieces()) as written:
-                # An interruption may follow as soon as the file is replaced.
+                # The new file is noted first, because an interruption may follow as soon as it replaces the old one.
                 write_file(self._path, written, lambda status: self._ours.add(_identity_of(status)))
 
         self._saves(write)
@@ -305,16 +304,16 @@ class Checkpointer(Generic[HeldT]):
         if not self._lock.open:
             raise InputError(f"this Checkpointer is closed and no longer holds {self._path}; make a new Checkpointer")
 
-    def _release_path(self) -> None:
+    def _wait_for_saves(self) -> None:
         self._stepped.notify_all()
-        own = {threading.get_ident()}  # which saves next, in a step
+        own = {threading.get_ident()}  # a step saves next, in this thread
         self._stepped.wait_for(lambda: own.issuperset(self._saving))
 
     def _saves(self, write: Callable[[], None]) -> None:
-        """Call what saves: a handler of this thread may save then, but neither step nor close; this has the turn."""
+        """Call ``write``; the caller has the turn. A signal handler may save meanwhile, but neither step nor close."""
         thread = threading.get_ident()
         try:
-            self._saving.append(thread)  # in the block, as an interruption may follow any call
+            self._saving.append(thread)  # within try, because an interruption may follow any call
             write()
         finally:
             self._saving.remove(thread)
@@ -334,7 +333,7 @@ class Checkpointer(Generic[HeldT]):
             with self._turn:
                 self._write(last=True)
                 self._noted = self._version()
-                self._release_path()
+                self._wait_for_saves()
         finally:
             self.close()
 
@@ -350,7 +349,7 @@ def _identity_of(status: os.stat_result) -> tuple[int, ...]:
 
 
 class _MovedError(InputError):
-    """The evaluator has counted while it was saved."""
+    """The evaluator counted while it was being saved."""
 
 
 explain_methods(Checkpointer)
@@ -369,5 +368,5 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Any: 
 
 
 def decoded(data: bytes) -> Any:
-    """What `to_bytes` was called on, whichever class it was."""
+    """The object that `to_bytes` was called on, whatever its class."""
     return read_state(data, Checkpoint, *_MORE)

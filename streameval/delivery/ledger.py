@@ -1,4 +1,4 @@
-"""What shards have counted, delivered at least once, in any order, from anywhere."""
+"""Merges the states of shards, which may be delivered more than once and in any order."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class Ledger(Mergeable, Generic[StateT]):
 
     def __init__(self, evaluator: StateT | None = None) -> None:
         self._guard = commit.Guard()
-        self._template: Any = None  # of the configuration of all shards, without examples; it never changes
-        self._sums: dict[Label, SavedSum] = {}  # that each shard is part of; no shard is in two of them
-        self._total: Any = None  # the sum of all, if it is known; no other ledger's
+        self._template: Any = None  # an empty state with the configuration of all shards; it never changes
+        self._sums: dict[Label, SavedSum] = {}  # for each shard the sum that contains it; no shard is in two sums
+        self._total: Any = None  # the sum of all shards, if it is known; not shared with another ledger
         if evaluator is not None:
             self._template = _template_of(evaluator)
             check_empty(evaluator, "Ledger", "empty", ", and put this one as a shard")
@@ -93,11 +93,11 @@ class Ledger(Mergeable, Generic[StateT]):
             state = read_state(data)
         else:
             check_class(evaluator, "Ledger.put")
-            state, data = evaluator.copy(), b""  # of one moment
+            state, data = evaluator.copy(), b""  # a copy, so that state and bytes are of one moment
         config = config_of(state)
         plain = config.compared() is config
         if not (data and plain):
-            data = b"".join(state._pieces(compared=True))  # as a shard may come again with another limit
+            data = b"".join(state._pieces(compared=True))  # a shard may be sent again with another label_limit
         fresh = None if self._template is not None else _template_of(state if plain else read_state(data))
         added = SavedSum({name: Shard(version, digest(data))}, data)
         with self._guard:
@@ -106,8 +106,8 @@ class Ledger(Mergeable, Generic[StateT]):
             if not is_news(added, self._sums):
                 return
             total, before = self._total if self._sums else template.copy(), self._sums.get(name)
-            self._total = None  # whatever interrupts this, it is summed anew then
-            # The only shard of its sum, or this would have been refused.
+            self._total = None  # if this is interrupted, the sum is computed anew
+            # ``before`` has no other shard, or `is_news` would have raised.
             total = _exchanged(total, [] if before is None else [before], [state])
             self._template, self._sums[name], self._total = template, added, total
 
@@ -146,7 +146,7 @@ class Ledger(Mergeable, Generic[StateT]):
 
         For shards that have sent their last state. Late duplicates of it and older states stay harmless; a newer state
         is refused, since what it would replace is part of the sum; a single shard stays as it is. Shards that were
-        compacted before bring along those in the same sum. Compact ledgers that are to be merged in one place, or in
+        compacted before include those in the same sum. Compact ledgers that are to be merged in one place, or in
         the same groups.
         """
         if isinstance(shards, str | bytes) or not isinstance(shards, Iterable | None):
@@ -186,7 +186,7 @@ class Ledger(Mergeable, Generic[StateT]):
         """The value of one metric for the sum of all shards, or a dict by name of all metrics."""
         with self._guard.reading:
             whole: Any = self._read()
-        notes_of(whole._guard).warnings = notes_of(self._guard).warnings  # it is summed anew, but warns once
+        notes_of(whole._guard).warnings = notes_of(self._guard).warnings  # also if the sum is new, warn once
         look_at(whole)
         with self._guard.reading:
             return answer_of(self._read(), metric, "a ledger of a single metric answers")
@@ -232,7 +232,7 @@ class Ledger(Mergeable, Generic[StateT]):
     @reads
     def __repr__(self) -> str:
         size = number_of(len(self), "shard")
-        with suppress(StreamevalError):  # where there is no sum, as of too many labels
+        with suppress(StreamevalError):  # there may be no sum, for example of too many labels
             return f"Ledger({size}; {self._read()!r})"
         return f"Ledger({size})"
 
@@ -282,7 +282,7 @@ class Ledger(Mergeable, Generic[StateT]):
             for name, (version, which) in shards.items():
                 sink.label(name)
                 sink += (*map(varint, version), which if len(shards) > 1 else b"")
-            sink += (varint(len(state)), iter((state,)))  # by themselves, for a ledger has many
+            sink += (varint(len(state)), iter((state,)))  # as pieces of their own, because a ledger has many
         return sealed(LEDGER, sink.pieces())
 
     @classmethod
@@ -296,13 +296,13 @@ class Ledger(Mergeable, Generic[StateT]):
         for part in sums:
             state = read_state(part.state)
             check_compatible(result._template, state, "the shards differ")
-            result._total = _exchanged(result._total, (), (state,))  # as they have to be read anyway
+            result._total = _exchanged(result._total, (), (state,))  # the states have to be read anyway
         result._sums = {shard: part for part in sums for shard in part.shards}
         return result
 
 
 def _template_of(state: AnyState) -> AnyState:
-    """What shards of this configuration start as; `MergeError` if they cannot be merged."""
+    """An empty state of this configuration; `MergeError` if such states cannot be merged."""
     check_class(state, "Ledger")
     template: Any = fresh_of(state)
     template.copy().merge(template)
@@ -317,20 +317,20 @@ def _shard(shard: object) -> Label:
 
 
 def _exchanged(total: Any, gone: Iterable[SavedSum], added: Iterable[AnyState]) -> Any:
-    """A sum without some parts and with more states; None where it is not known until all is summed anew."""
+    """A sum after removing parts and adding states; None if it must be computed anew from all parts."""
     if total is not None:
         try:
             for part in gone:
                 total.unmerge(read_state(part.state))
             for state in added:
                 total.merge(state)
-        except StreamevalError:  # there is no inverse, or reading will say what is wrong
+        except StreamevalError:  # there is no inverse; or an error that reading will report
             return None
     return total
 
 
 def _summed(total: Any, parts: Iterable[SavedSum]) -> AnyState:
-    """The sum of a state, which becomes it, and of parts."""
+    """Add parts to a state, which is returned."""
     for part in parts:
         try:
             total.merge(read_state(part.state))

@@ -1,4 +1,4 @@
-"""The lock that one writer at a time has on a file, for as long as its process lives."""
+"""A lock on a file for one writer at a time; it ends with the process at the latest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LONGEST = 500  # bytes of a lock file
 class PathLock:
     """Holds a path by locking ``NAME.lock`` beside it, until it is released or the process ends, however it ends.
 
-    `InputError` if another holds it, in this process or in one that the message names. Where the file system cannot
-    lock, nothing is held. A forked child closes its copy, or the path would stay held after the end of its parent.
+    `InputError` if the path is held already, by this process or by one that the message names. If the file system
+    cannot lock, nothing is held. A forked child closes its copy; else the path would stay held after its parent ends.
     """
 
     def __init__(self, path: Path) -> None:
@@ -39,7 +39,7 @@ class PathLock:
                     raise InputError(f"{self._path} is not a lock file of ours; rename it, or give another path")
             if held is None or is_same(self._path, status):
                 break
-            file.close()  # who held it has removed it meanwhile
+            file.close()  # the previous holder has removed this lock file meanwhile
         self._file: io.FileIO | None = file
         try:
             if held:
@@ -48,7 +48,7 @@ class PathLock:
                 file.write(f"{self.process} {socket.gethostname()}\n".encode())
             else:
                 self.release()
-        except OSError as error:  # as on a full disk
+        except OSError as error:  # for example, the disk is full
             self.release()
             raise OSError(error.errno, error.strerror, str(self._path)) from error
         self.open = True
@@ -70,7 +70,7 @@ class PathLock:
             with file, contextlib.suppress(OSError):
                 if CLOSE_FIRST or not remove:
                     file.close()
-                if remove:  # before it is unlocked where that is possible, or another's could be removed
+                if remove:  # if possible before unlocking; else this could remove the lock file of the next holder
                     self._path.unlink()
 
 

@@ -23,26 +23,26 @@ class Version(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What is known of a shard: how new its state is, and which one it was."""
+    """The version of a shard's state, and a digest of the state."""
 
     version: Version
     digest: bytes
 
 
 class SavedSum(NamedTuple):
-    """The state of some shards, as bytes; the shards are sorted."""
+    """The sum of the states of some shards, as bytes; ``shards`` are sorted."""
 
     shards: dict[Label, Shard]
     state: bytes
 
 
 def digest(state: bytes) -> bytes:
-    """What tells the bytes of one state from those of another."""
+    """A hash that identifies the bytes of a state."""
     return hashlib.blake2b(state, digest_size=_DIGEST).digest()
 
 
 def counter(value: object, name: str) -> int:
-    """An epoch or a sequence."""
+    """An epoch or a sequence, checked."""
     try:
         number = normalise(value)
     except InputError:
@@ -53,7 +53,7 @@ def counter(value: object, name: str) -> int:
 
 
 def take_sum(source: Source) -> SavedSum:
-    """The state of some shards as a ledger wrote it."""
+    """The sum of some shards as a ledger wrote it."""
     shards: dict[Label, Shard] = {}
     many = source.count()
     for _ in range(many):
@@ -68,7 +68,7 @@ def take_sum(source: Source) -> SavedSum:
 
 
 def is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
-    """Whether a sum replaces those that its shards are in; `ConflictError` if neither can replace the other."""
+    """Whether a sum replaces the sums that hold its shards; `ConflictError` if neither can replace the other."""
     present = [sums[shard] for shard in added.shards if shard in sums]
     if present and _supersedes(present[0], added):
         return False
@@ -79,8 +79,8 @@ def is_news(added: SavedSum, sums: Mapping[Label, SavedSum]) -> bool:
 
 
 def _supersedes(one: SavedSum, other: SavedSum) -> bool:
-    """Whether one sum has every shard of another, each at least as new, so that the other is not needed any more."""
-    # As this is a partial order, what remains of many does not depend on the order in which they come.
+    """Whether one sum has every shard of the other, each at least as new, so that the other is no longer needed."""
+    # Because this is a partial order, the sums that remain do not depend on the order in which sums arrive.
     if len(one.shards) < len(other.shards):
         return False
     for shard, theirs in other.shards.items():

@@ -1,4 +1,4 @@
-"""What an evaluator or a metric counts with and answers from: its states, and the reader that registers labels."""
+"""The core of an evaluator or a metric: its states, and the reader that registers labels."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from streameval.states.views import Tables
 
 NUMBERS = (float, int)
 SEQUENCES = {list, tuple}
-_AT_ONCE = 500  # examples whose labels are registered if one of them is new
+_AT_ONCE = 500  # examples that are counted at once; if one has a new label, the labels of all of them are registered
 
 Reading: TypeAlias = tuple[LabelIndex, Example, Reader]
-"""An example, the labels in whose columns it was read, and what read it."""
+"""The labels in whose columns an example was read, the example, and its reader."""
 
 
 class Core:
-    """What changes of an object: its labels, its states, and the reader that registers labels. Replaced as a whole."""
+    """The mutable part of an object: labels, states, and the reader that registers labels. Replaced as a whole."""
 
     __slots__ = (
         "_placed", "config", "decisions", "fast_path", "labels", "reader", "scored", "specs", "states", "table",
@@ -60,8 +60,8 @@ class Core:
         each = states.states.values()
         followers = tuple(state.follower() for state in each if state is not self.decisions)
         self.reader = Reader(config, states.labels, known, notes)
-        # Whether the kernel may place cells, or count them at once in all states, and from which score on it predicts:
-        # in all columns, or in each of the first ones.
+        # Whether the kernel may place cells; whether it may also count them in all states at once; and the threshold
+        # of scores, one number or an array for the first columns.
         self._placed = config.rows != "indicator"
         self.fast_path = self._placed and None not in followers
         self.scored = config.scored
@@ -71,7 +71,7 @@ class Core:
         self.threshold: Any = np.empty(0) if isinstance(config.threshold, tuple) else config.threshold
 
     def _set_thresholds(self) -> None:
-        """Look up the thresholds of labels that are new; the kernel leaves a label that has none to the reader."""
+        """Look up the thresholds of new labels; the kernel leaves a label without threshold to the reader."""
         if isinstance(known := self.threshold, np.ndarray) and len(known) < len(self.labels):
             with suppress(LabelError):
                 columns = np.arange(len(known), len(self.labels))
@@ -79,12 +79,12 @@ class Core:
 
     @classmethod
     def fresh(cls, specs: tuple[MetricSpec, ...], config: Config) -> Core:
-        """A core of these metrics that has counted nothing."""
+        """An empty core for these metrics."""
         labels = LabelIndex(config.labels or (), limit=config.label_limit)
         return cls(specs, config, states_of(config, labels))
 
     def emptied(self) -> Core:
-        """One that has counted nothing, for the same object."""
+        """An empty core for the same object."""
         result = Core.fresh(self.specs, self.config)
         result.labels.check_beyond = self.labels.check_beyond
         return result
@@ -100,21 +100,21 @@ class Core:
         core = Core(self.specs, self.config, self.states.empty_like(labels), known, notes)
         self._set_thresholds()
         core.threshold = self.threshold[: len(labels)] if isinstance(self.threshold, np.ndarray) else self.threshold
-        if labels is not known:  # it is looked when they are merged
+        if labels is not known:  # the limit is checked when the states are merged
             labels.bound(None)
         return core
 
     def prepare(self, reading: Reading, sign: int = 1) -> list[Part]:
-        """Prepare that an example is counted (sign 1) or taken back (sign -1); the guard is held until the commit."""
+        """Prepare to count an example (sign 1) or to revert it (sign -1); the guard is held until the commit."""
         if sign < 0:
-            reading[2].samples = {}  # as it was noted when it was counted
+            reading[2].samples = {}  # the example was noted when it was counted
         example, forms = self.placed(reading)
         return self.states.prepare([(example, sign)]) + forms
 
     def placed(self, reading: Reading) -> tuple[Example, list[Part]]:
-        """The example in the columns of these states, and how to remember its forms; the guard is held."""
+        """The example in the columns of these states, and the parts that record its forms; the guard is held."""
         labels, example, reader = reading
-        if labels is not self.labels:  # with which it may have been forgotten that some are strings
+        if labels is not self.labels:  # the core was replaced, which may have cleared the note that labels are strings
             reader.has_strings |= str in {type(labels.labels[slot // 5]) for slot in example.slots.tolist()}
         forms = reader.confirm()
         return example if labels is self.labels else self.states.taken(example, labels), forms
@@ -122,7 +122,7 @@ class Core:
     def prepare_plain(
         self, y_true: object, y_pred: object, weight: Weight, mask: object = None, sign: int = 1
     ) -> list[Part] | None:
-        """Prepare an example straight from what the user passed; None if it is of no common form."""
+        """Prepare an example directly from the user's arguments; None if they are of no common form."""
         labels, prepare = self.labels, self.table.prepare_plain
         if not self.fast_path:
             return None
@@ -134,16 +134,16 @@ class Core:
     def fast_count(
         self, y_true: object, y_pred: object, weight: Weight, mask: object, sign: int, *, guarded: bool = False
     ) -> int:
-        """Count one example straight from what the user passed; ``DONE`` if it is of a common form."""
+        """Count one example directly from the user's arguments; ``DONE`` if they are of a common form."""
         if not self.fast_path:
             return OTHER
         labels, count = self.labels, self.table.count_example
         code: int = count(labels.known, labels.fixed, y_true, y_pred, self.threshold, sign, weight, mask)
-        # Of torch only if no guard is held, as reading a tensor may run code of the user.
+        # Tensors of torch only if no guard is held, because reading them may run code of the user.
         return code if guarded or code != OTHER else self.fast_count_tensors(y_true, y_pred, weight, mask, sign)
 
     def fast_count_tensors(self, y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> int:
-        """The same of rows of torch."""
+        """As `fast_count`, for rows that are tensors of torch."""
         labels, true, pred = self.labels, array_within(y_true), array_within(y_pred)
         if true is y_true and pred is y_pred:
             return OTHER
@@ -151,7 +151,7 @@ class Core:
         return count(labels.known, labels.fixed, true, pred, self.threshold, sign, weight, masked)  # type: ignore[no-any-return]
 
     def fast_count_many(self, y_true: object, y_pred: object, mask: object = None) -> bool:
-        """Count unweighted examples likewise, if they stand in arrays or lists and all are of a common form."""
+        """Count unweighted examples directly; False unless they are in arrays or lists, all of a common form."""
         if not self.fast_path:
             return False
         labels = self.labels
@@ -170,7 +170,7 @@ class Core:
         return bool(code == DONE)
 
     def read(self, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-        """One example as the states read it; may run code of the user, and register labels."""
+        """Read one example for the states; may run code of the user, and register labels."""
         self._set_thresholds()
         factor, labels, placed, row = checked_weight(weight), self.labels, None, y_pred
         reader = Reader(self.config, labels)
@@ -178,27 +178,27 @@ class Core:
             row = np.array(y_pred)
         first = self.scored and self.config.labels is None and not labels.labels
         if first and type(row) is np.ndarray and row.ndim == 1 and row.dtype.kind == "f":
-            labels.register(list(range(len(row))))  # in this order the kernel may count rows, whatever names the truth
+            labels.register(list(range(len(row))))  # so that the kernel can count rows, whatever y_true names
         is_due = self.table.examples >= self.table.most
         if mask is None and self._placed and not (is_due and self.scored and undescribed(self.reader.notes)):
             place = self.table.place_scores if self.scored else self.table.place_example
             placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
-            if placed is None and self.reader.grows:  # it is quicker to register labels and try again
+            if placed is None and self.reader.grows:  # registering labels and trying again is faster than the reader
                 reader.register([y_true, row])
                 placed = place(labels.columns, labels.fixed, y_true, row, self.threshold)
-        if placed is None:  # not of a form that the kernel reads
+        if placed is None:  # the kernel does not read this form
             return labels, read_one(y_true, y_pred, mask, factor, reader), reader
         if is_due:
             note_examples(reader, (y_true, y_pred), [placed[0]], many=False, read=(y_true, row))
         for name, side in (("y_true", y_true), ("y_pred", row)):
-            if type(side) is np.ndarray and len(side) and not labels.fixed:  # without names of labels
+            if type(side) is np.ndarray and len(side) and not labels.fixed:  # a row without label names
                 reader.positions(len(side), name)
         if not self.scored:
             return labels, Example(placed[0], placed[1], factor), reader
         slots, key, true, ranked, scores = placed
         weights = None if factor == 1.0 else np.array([factor])
         scored: Batch
-        if isinstance(ranked, np.ndarray):  # predictions, of a row
+        if isinstance(ranked, np.ndarray):  # the predictions are a row
             scored = Dense(np.arange(scores.shape[1]), true, ranked, scores, weights=weights)
         else:
             scored = Ragged(1, true, weights=weights, ranked=ranked, scores=scores)
@@ -207,7 +207,7 @@ class Core:
     def read_many(
         self, y_true: object, y_pred: object, weights: object, mask: object, threads: int = 1, null: Null = "error"
     ) -> Iterator[Batch]:
-        """Many examples as the states read them; may register labels, changes nothing else."""
+        """Read many examples for the states; may register labels, but changes nothing else."""
         return read_many(y_true, y_pred, mask, weights, self.reader, threads, null=null)
 
     def has_strings(self) -> bool:
@@ -220,7 +220,7 @@ class Core:
         return Views(self.config, Tables(self.decisions), self.states.states, KINDS)
 
     def prepare_merge(self, states: StateSet, reader: Reader | None = None) -> list[Part]:
-        """Prepare that all that states have counted, which nobody else changes, is added; the guard is held."""
+        """Prepare to add all that other states have counted, which must not change meanwhile; the guard is held."""
         known = len(self.labels)
         try:
             forms = [] if reader is None else reader.confirm()
@@ -234,11 +234,11 @@ class Core:
         return parts
 
     def merge(self, states: StateSet, reader: Reader | None = None) -> None:
-        """Add it; the guard is held."""
+        """Add all that other states have counted; the guard is held."""
         self.states.root.commit(self.prepare_merge(states, reader))
 
     def counted(self, batches: Iterable[Batch], start: int, stop: int) -> StateSet:
-        """States with the examples of batches, which this read, from one place to before another."""
+        """States with the examples from ``start`` to before ``stop`` of batches that this core read."""
         states = self.states.empty_like()
         for batch in batches:
             if start < batch.examples and stop > 0:
@@ -247,7 +247,7 @@ class Core:
         return states
 
     def fast_update_many(self, y_true: object, y_pred: object) -> bool:
-        """Count lists of examples of a common form; False, having counted some of them, if they are anything else."""
+        """Count lists of examples of a common form; False if some are of another form, after counting a part."""
         true, pred = _object_rows(y_true), _object_rows(y_pred)
         if self.scored or self.table.followers or true is None or pred is None:
             return False
@@ -255,29 +255,29 @@ class Core:
             check_row_keys({"y_true": y_true, "y_pred": y_pred}, self.reader.notes)
         for start in range(0, max(len(true), len(pred)), _AT_ONCE):
             sides = [_listed(side[start : start + _AT_ONCE]) for side in (true, pred)]
-            if not self.fast_count_many(*sides):  # to look at the labels of all takes longer than to count them
+            if not self.fast_count_many(*sides):  # registering first would take longer than counting
                 self.reader.register([*sides[0], *sides[1]])
                 if not self.fast_count_many(*sides):
                     return False
-        self.reader.has_strings = self.reader.has_strings or self.has_strings()  # of which all had columns
+        self.reader.has_strings = self.reader.has_strings or self.has_strings()  # strings that had columns before
         self.reader.note(0)
         if (notes := self.reader.notes).room:
             lists, labels = [_listed(side[: notes.room]) for side in (true, pred)], self.labels
             first = zip(*(examples[: undescribed(notes)] for examples in lists), strict=False)
             place = self.table.place_example
             placed = [place(labels.columns, labels.fixed, *example, self.threshold) for example in first]
-            slots = [] if None in placed else [each[0] for each in placed]  # which another thread may change meanwhile
+            slots = [] if None in placed else [each[0] for each in placed]  # None: the lists were changed meanwhile
             note_examples(self.reader, (y_true, y_pred), slots, many=True, read=lists)
         return True
 
 
 def core_of(counts: Any) -> Core:
-    """What windows, slices and the like need of an evaluator or a metric; another one after `reset` or `_renew`."""
+    """The core of an evaluator or a metric, for windows, slices and the like; `reset` and `_renew` replace it."""
     return counts._core  # type: ignore[no-any-return]  # of one of these
 
 
 def config_of(state: Any) -> Config:
-    """How an evaluator or a metric reads examples, or that which windows and slices are built from."""
+    """The configuration of an evaluator or a metric, or of the template of a window or of slices."""
     return core_of(getattr(state, "_template", state)).config
 
 
@@ -285,10 +285,10 @@ def _object_rows(side: Any) -> Sequence[Any] | None:
     """A list, or the array behind a Series of pandas that holds objects; None for anything else."""
     if type(side) in SEQUENCES:
         return side  # type: ignore[no-any-return]
-    is_series = hasattr(side, "iloc") and form_of(side) == "series"  # quick where it is neither
+    is_series = hasattr(side, "iloc") and form_of(side) == "series"  # hasattr first, because it is faster
     return side.to_numpy() if is_series and str(side.dtype) == "object" else None
 
 
 def _listed(rows: Any) -> Any:
-    """Some of these examples: of a Series as many as are looked at, since the rest may be for the reader."""
+    """A slice of `_object_rows` as a list; a Series is converted slice by slice, as the reader may take the rest."""
     return rows if type(rows) in SEQUENCES else lists_in(rows)

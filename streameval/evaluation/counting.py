@@ -1,4 +1,4 @@
-"""The verbs that single metrics and evaluators share: update, update_many, revert, merge, and bytes."""
+"""The methods that single metrics and evaluators share: update, update_many, revert, merge, and bytes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Accumulator(Details, Mergeable):
 
     __slots__ = ("_core", "_guard")
     _core: Core
-    _entry: ClassVar[MetricInfo | None] = None  # of the class of a metric
+    _entry: ClassVar[MetricInfo | None] = None  # set in the classes of metrics
 
     def _replace(self, core: Core, forms: Iterable[Part] = ()) -> None:
         core.states.belong(self._guard)
         replaced = self._core.states.root
         commit.Root.commit([*forms])
-        # In one line, in which no handler runs and no other thread: see `prepare_retire`.
+        # In one line, during which no signal handler and no other thread runs: see `prepare_retire`.
         replaced.guard, self._core = commit.RETIRED, core
 
     # -- changing -----------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Accumulator(Details, Mergeable):
         """
         if mistaken or extra:  # type: ignore[redundant-expr]  # a checker refuses them
             refuse_mistaken(self.update, mistaken, extra)  # type: ignore[unreachable]
-        # The common case in as few steps as can be, since the counting takes less than a microsecond.
+        # The common case in as few steps as possible, because counting takes less than a microsecond.
         core = self._core
         if core.fast_path:
             labels, table = core.labels, core.table
@@ -177,7 +177,7 @@ class Accumulator(Details, Mergeable):
             return
         gathered = scratch(self)
         if not (fast and mask is None and gathered.fast_update_many(y_true, y_pred)):
-            if gathered.states.examples:  # the first of them
+            if gathered.states.examples:  # the fast path has counted the first examples before it declined
                 gathered = self._core.scratch()
             for batch in gathered.read_many(y_true, y_pred, weights, mask, threads, null):
                 gathered.states.count(batch, threads)
@@ -199,7 +199,7 @@ class Accumulator(Details, Mergeable):
         self._check_compatible(other)
         core, theirs = self._core, other._core
         names = core.labels.labels, theirs.labels.labels
-        is_common = len(core.states.states) == 1  # decisions, in as few steps as can be
+        is_common = len(core.states.states) == 1  # only decisions, which take as few steps as possible
         if not (is_common and core.table.merge_plain(theirs.table, *names, core.labels.check_beyond) == DONE):
             self._merge_any(other)
 
@@ -275,14 +275,14 @@ class Accumulator(Details, Mergeable):
         return result
 
     def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
-        from streameval.evaluation.encoding import Saved, encode  # only when asked, as importing should be quick
+        from streameval.evaluation.encoding import Saved, encode  # late, so that importing the package stays quick
 
         contents = self._core.states.content()
         return encode(Saved.of(self._core, contents, single=self._entry is not None, compared=compared))
 
 
 for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert):
-    _method.__qualname__ = _method.__name__  # in Python's own errors of arguments, which users see under other classes
+    _method.__qualname__ = _method.__name__  # Python's own errors about arguments must not name this class
 
 
 # -- for holders of evaluators and metrics: windows, slices and traces; see `core_of` too ------------------------------
@@ -296,7 +296,7 @@ def start(
     inverse_propensities: ByLabel | None = None,
     **reading: Any,
 ) -> A:
-    """Let a new object count nothing yet, for metrics; ``reading`` is what `Config.checked` takes."""
+    """Initialise a new object for metrics, without examples; ``reading`` holds arguments of `Config.checked`."""
     options = options_for(specs, keep, {"ties": ties, "inverse_propensities": inverse_propensities})
     config = Config.checked(**reading, options=options)
     check_threshold(specs, config)
@@ -304,27 +304,27 @@ def start(
 
 
 def with_core(counts: A, core: Core, guard: commit.Guard | None = None) -> A:
-    """Let a new object count with a core, as a part of that which has the guard, if one is passed."""
+    """Initialise a new object with a core; if a guard is passed, as a part of the object that owns this guard."""
     counts._core, counts._guard = core, core.states.root.guard if guard is None else guard
     core.states.belong(counts._guard)
     return counts
 
 
 def built_like(like: A, states: StateSet | None = None, guard: commit.Guard | None = None) -> A:
-    """An object that is built as another, over states, or a copy of its own; a part of that which has the guard."""
+    """An object configured like another, over ``states`` or a copy of its states; for ``guard`` see `with_core`."""
     core, states = like._core, like._core.states.copy() if states is None else states
     return with_core(type(like).__new__(type(like)), Core(core.specs, core.config, states), guard)
 
 
 def unlimited(empty: A) -> A:
-    """A copy that takes any number of labels, to read what objects with a limit have together."""
+    """A copy without a label limit, for the sum of objects that have a limit each."""
     result = built_like(empty)
     result._core.labels.bound(None)
     return result
 
 
 def read(counts: Accumulator, y_true: object, y_pred: object, weight: object, mask: object) -> Reading:
-    """An example as an object reads it, which is looked at before; may run code of the user."""
+    """Read an example for an object, after its due warnings; may run code of the user."""
     core = counts._core
     look_if_due(counts._guard, core)
     known = len(core.labels.labels)
@@ -336,8 +336,8 @@ def read(counts: Accumulator, y_true: object, y_pred: object, weight: object, ma
 
 
 def try_prediction(counts: Accumulator, y_pred: object) -> None:
-    """Raise unless this can be read as a prediction, whatever its truth; nothing is counted, here at least."""
-    counts._core.table.most = COUNT_MAX  # as nothing of it is to be noted
+    """Raise unless ``y_pred`` can be read as a prediction, whatever its truth; it is not counted."""
+    counts._core.table.most = COUNT_MAX  # so that nothing is noted of it
     with counts._guard:
         if counts._prepare_plain(set(), y_pred, 1.0, None) is not None:
             return
@@ -350,21 +350,21 @@ def try_prediction(counts: Accumulator, y_pred: object) -> None:
 
 
 def scratch(counts: Accumulator) -> Core:
-    """An empty core to gather examples in, for an object that an iterable may use while it is read; it is looked at."""
+    """An empty core to gather examples in, so that the object can be used meanwhile; issues its due warnings."""
     forget_gone(counts, counts._core.table.examples)
     look_if_due(counts._guard, counts._core)
     return counts._core.scratch()
 
 
 def count_unused_labels(counts: Accumulator, unused: int, *, guarded: bool = False) -> None:
-    """Count labels that nothing may mention, such as those of what is refused: drop them once they are many."""
+    """Count labels that may be unused, such as those of refused examples, and drop unused ones once they are many."""
     counts._core.until_compaction -= unused
     if counts._core.until_compaction >= 0:
         return
     with counts._guard.reading if guarded else counts._guard, suppress(MemoryError):  # the change is made already
         states = counts._core.states
         states.compact()
-        if len(states.labels) > 64 and states.mostly_unused():  # to register a few anew takes longer than to keep them
+        if len(states.labels) > 64 and states.mostly_unused():  # dropping few labels does not pay, as they may return
             counts._renew()
-        # How many reverts until the next look: as many as it costs, so that looking costs as much as reverting.
+        # Check again after as many reverts as there are labels to visit, so that checks cost no more than the reverts.
         counts._core.until_compaction = 64 + len(counts._core.labels)

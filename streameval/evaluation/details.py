@@ -36,15 +36,15 @@ class Details(Guarded):
     __slots__ = ()
     _draw: Callable[..., Axes]
 
-    examples: Any  # which holders of few or of many count in their own way
+    examples: Any  # each class defines it in its own way
 
     def _look(self) -> None:
         look(self._guard, self.examples, lambda: core_of(self._current()))
 
     def _view(self, state: str, what: str, keep: str | None = None) -> Any:
-        """What formulas read of a state, or `MetricError` that ``what`` requires it, or ``keep=`` with this name."""
+        """What formulas read of a state; `MetricError` if it is absent: ``what`` requires it, or ``keep=[keep]``."""
         current = self._current()
-        construct = "construct" + " an Evaluator" * hasattr(current, "spec")  # a metric has the state of its formula
+        construct = "construct" + " an Evaluator" * hasattr(current, "spec")  # a metric has only what its formula needs
         return core_of(current).views().named(state, what, keep, construct)
 
     @property
@@ -159,9 +159,9 @@ class Details(Guarded):
 
     @answers
     def _each(self, /, module: str, name: str, label: Label | None, average: Pooled | None, **options: Any) -> Any:
-        """What a function of the metrics reads of the curves of one label, of all pooled, or of each label."""
+        """What a function of the package ``metrics`` returns for one label, for all pooled, or for each label."""
         view = self._view("curves", f"{name}()")
-        read = getattr(import_module(f"streameval.metrics.{module}"), name)  # now, so that importing stays quick
+        read = getattr(import_module(f"streameval.metrics.{module}"), name)  # late, so that importing stays quick
         if average not in (None, "micro"):
             meanings = "'micro', all labels pooled, or None, one curve per label"
             raise MetricError(f"average must be {meanings}, not {quoted(average)}")
@@ -308,7 +308,7 @@ class Details(Guarded):
         """
         from streameval.metrics.label_sets import concurrence
 
-        for part in ("cooccurrence", "labelsets"):  # it requires both
+        for part in ("cooccurrence", "labelsets"):  # both are required
             view = self._view("pairs", "concurrence()", part)
         return concurrence(view)
 
@@ -322,15 +322,15 @@ class Details(Guarded):
         kind
             A function of `streameval.plots` without its ``plot_``: ``"labels"``, ``"metric"``, ``"roc_curve"``,
             ``"precision_recall_curve"``, ``"calibration_curve"``, ``"thresholds"``, ``"confusion_matrix"``,
-            ``"multilabel_confusion"`` or ``"cooccurrence"``. None draws F1 of each label, or a single metric of each
-            label; of scores without a threshold their ROC curves, and the metrics where there is neither.
+            ``"multilabel_confusion"`` or ``"cooccurrence"``. None draws F1 of each label (a single metric: its value of
+            each label); for scores without a threshold the ROC curves; and if there are no curves, the metrics.
         **options
             Those of the function, such as ``ax=`` and ``title=``; for curves ``labels=[...]``.
 
         Raises
         ------
         MetricError
-            If the picture requires a state that there is not.
+            If the picture requires a state that was not constructed.
         DependencyError
             If matplotlib is not installed.
         """

@@ -28,7 +28,7 @@ from streameval.wire.fields import Cached, Option, Sink, Source, choice, newer, 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What bytes hold of an evaluator or a metric; ``contents`` is empty where nothing was counted."""
+    """What bytes hold of an evaluator or a metric; ``contents`` is empty if nothing was counted."""
 
     holder: int  # `EVALUATOR` or `METRIC`
     config: Config
@@ -37,7 +37,7 @@ class Saved:
 
     @classmethod
     def of(cls, core: Core, contents: Mapping[str, Any], *, single: bool, compared: bool = False) -> Saved:
-        """What bytes hold of an object, of which the states hold these contents; ``compared``: as equality compares."""
+        """What bytes hold of a core whose states have these contents; ``compared``: without what equality ignores."""
         config = core.config.compared() if compared else core.config
         return cls(METRIC if single else EVALUATOR, config, tuple(spec.key for spec in core.specs), contents)
 
@@ -50,7 +50,7 @@ class Saved:
         return _specs_named(self.metrics)
 
     def core(self) -> Core:
-        """What counts: of an evaluator the states that its metrics require, or more, and of a metric no more."""
+        """The core that was saved: a metric has exactly the states that it requires, an evaluator may have more."""
         with decoding():
             check_threshold(self.specs, self.config)
             if _required(self.specs, self.config.options, not self.single) != self.config.options:
@@ -77,20 +77,20 @@ def decode(data: bytes, name: str) -> Saved:
 
 
 def take_empty(source: Source) -> Saved:
-    """How an object is built that has counted nothing, of which the byte of its holder and `put_head` were written."""
+    """The empty object that was written as the byte of its holder followed by `put_head`."""
     holder = source.byte(METRIC)
     require(holder >= EVALUATOR)
     return Saved(holder, *_HEADS.take(source))
 
 
 def put_part(sink: Sink, core: Core) -> None:
-    """Write what one of several objects that are built alike has counted."""
-    # Counts take a byte at least, for declared labels are not written again with each part.
+    """Write what one of many objects with the same configuration has counted."""
+    # At least a byte per count: zeros of declared labels, which are not written again, could claim any memory.
     put_states(sink, core.config, core.states.content(), least=1)
 
 
 def take_part(source: Source, config: Config) -> StateSet:
-    """The states that `put_part` wrote, of a configuration."""
+    """The states that `put_part` wrote, for this configuration."""
     return _states_of(config, take_states(source, config, least=1))
 
 
@@ -112,9 +112,9 @@ def _specs_named(names: tuple[str, ...]) -> tuple[MetricSpec, ...]:
     return specs
 
 
-@lru_cache(maxsize=64)  # small states come by thousands, all of a few configurations
+@lru_cache(maxsize=64)  # thousands of small states may share a few configurations
 def _required(specs: tuple[MetricSpec, ...], options: tuple[StateOptions, ...], more: bool) -> tuple[StateOptions, ...]:
-    """What metrics require where these options were chosen; ``more``: and what they keep."""
+    """The options that metrics require, with the arguments of ``options``; ``more``: also what these keep."""
     keep = [name for part in options for name in part.keep()] if more else []
     return options_for(specs, keep, {name: value for part in options for name, value in part.arguments().items()})
 
@@ -135,7 +135,7 @@ _OPTIONS = (
     Option(5, "label_limit", Sink.varint, Source.varint),
     choice(6, "rows", ("labels", "indicator")),
 )
-"""Of the configuration itself. Those of a kind of state, at bit b, have the numbers from 48 + 16 b."""
+"""The options of the configuration itself. Those of the kind of state at bit b are numbered from 48 + 16 b."""
 
 _DECISIONS = 1
 

@@ -122,7 +122,7 @@ class Evaluator(Accumulator):
         """The value of one metric, as `get` returns it."""
         return self.get(metric)
 
-    __iter__ = None  # it holds no sequence of values
+    __iter__ = None  # otherwise Python would iterate by __getitem__
 
     @answers
     def bounds(self, metric: MetricLike) -> Bounds | PerLabel:
@@ -140,7 +140,7 @@ class Evaluator(Accumulator):
 
         Values have ``digits`` decimals. At most ``max_labels`` labels have a line, those with the largest support.
         """
-        from streameval.report.text import text_report  # only when asked, so that importing the package stays quick
+        from streameval.report.text import text_report  # imported late, so that importing the package stays quick
 
         return text_report(report_of(self), digits=digits, max_labels=max_labels)
 
@@ -170,7 +170,7 @@ class Evaluator(Accumulator):
         Raises
         ------
         MetricError
-            If a metric has no value per label, or requires a state that there is not.
+            If a metric has no value per label, or requires a state that was not constructed.
         DependencyError
             If pandas is not installed.
 
@@ -200,7 +200,7 @@ class Evaluator(Accumulator):
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        from streameval.evaluation.encoding import decode  # only when asked, as importing should be quick
+        from streameval.evaluation.encoding import decode  # imported late, so that importing the package stays quick
 
         return restored(cls, decode(data, "an Evaluator"))
 
@@ -218,7 +218,7 @@ class Evaluator(Accumulator):
 def specs_of(metrics: Iterable[MetricLike]) -> tuple[MetricSpec, ...]:
     """The specs of a list of metrics, each once."""
     if isinstance(metrics, str):
-        parse_spec(metrics)  # which refuses several names in one string
+        parse_spec(metrics)  # raises if the string holds more than one name
         raise MetricError(f"metrics must be a list, not the string {quoted(metrics)}; write [{quoted(metrics)}]")
     if isinstance(metrics, Mapping) or getattr(type(metrics), "__iter__", None) is None:
         kind = metrics if isinstance(metrics, type) else type(metrics)

@@ -1,4 +1,4 @@
-"""How calls of one object follow each other, whichever threads they come from."""
+"""Guards, which order the calls of one object that come from any number of threads."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 Change: TypeAlias = tuple[Any, Callable[..., list[Part]], tuple[Any, ...]]
-"""What was read, as a change still to be made: the object, and what prepares it while the guards are held."""
+"""A change that is still to be made: the object, a function that prepares it under the guards, and its arguments."""
 
 
 class Guarded:
-    """What objects that count, or hold such ones, need of each other; of an evaluator or a metric also its `Core`."""
+    """What objects that count, and holders of these, use of each other; of evaluators and metrics also the `Core`."""
 
     __slots__ = ()
 
@@ -32,20 +32,20 @@ class Guarded:
         return [name for name in object.__dir__(self) if name not in ATTRIBUTES or hasattr(self, name)]
 
     _guard: commit.Guard
-    """Held, for reading or for a change, by whoever uses the object; also by what counts in it."""
+    """Held by every call while it reads or changes the object; the parts of the object share it."""
     _inner_guards: Sequence[commit.Guard] = ()
-    """Of the objects that it counts with."""
+    """The guards of the objects that it counts with."""
     _change: Callable[..., Change]
-    """Read what ``update`` takes, which may run code of the user, as a change still to be made."""
+    """Read the arguments of ``update``, which may run code of the user; returns the change that is still to be made."""
     _prepare_plain: Callable[[object, object, Weight, object], list[Part] | None]
-    """Prepare an example straight from what the user passed, if that runs no code of the user; the guard is held."""
+    """Prepare an example directly from the user's arguments, if that runs no code of the user; the guard is held."""
 
     def _current(self) -> Any:
-        """The evaluator or metric that answers; it must not be changed."""
+        """The evaluator or metric from which values are read; it must not be changed."""
         return self
 
     def _counters(self) -> Iterable[Any] | None:
-        """The evaluators or metrics that hold every example it has; None where that is not asked."""
+        """The evaluators or metrics that together hold all examples of the object; None if nothing needs them."""
         return None
 
     def _renew(self) -> None:
@@ -54,11 +54,11 @@ class Guarded:
             part._renew()
 
     def _look(self) -> None:
-        """Look whether there is something to warn of, as somebody reads a value."""
+        """Issue the warnings that are due when a value is read."""
 
 
 def absent(name: str, advice: str) -> property:
-    """An attribute that is absent, for which users of other libraries ask; ``__getattr__`` would slow every method."""
+    """An absent attribute that users of other libraries expect; a property, as ``__getattr__`` slows every method."""
 
     def get(self: object) -> Never:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; {advice}")
@@ -71,14 +71,14 @@ for _name, _advice in ATTRIBUTES.items():
 
 
 def look_at(counts: Any) -> Any:
-    """What was passed; if it counts, it warns of what is probably wrong in its input, as somebody reads it."""
+    """Return the argument, after the warnings that are due when it is read, if it is an object that counts."""
     if isinstance(counts, Guarded):
         counts._look()
     return counts
 
 
 def make(changes: Sequence[Change], parts: Iterable[Part] = ()) -> None:
-    """Make all of several changes, or none of them; and commit parts of the caller's, who holds their guard."""
+    """Make all changes or none, and commit ``parts`` with them, whose guard the caller holds."""
     warning_first(_make, changes, [*parts])
 
 
@@ -88,18 +88,18 @@ def _make(changes: Sequence[Change], parts: list[Part]) -> None:
 
 
 def make_read(change: Change) -> None:
-    """Make a change of one example, of which what was read begins with the labels in whose columns it was."""
+    """Make a change of one example, whose first argument is a `Reading`."""
     one, prepare, what = change
     labels = what[0][0]
     with one._guard:
         if len(labels.labels) <= labels.check_beyond:
             commit.Root.commit(prepare(*what))
             return
-    make([change])  # as it may be warned of
+    make([change])  # this way, because warnings may be issued
 
 
 def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that sees one moment of the object, whose ``_guard`` it holds."""
+    """Let a method hold the ``_guard`` of its object for reading, so that it sees one moment."""
 
     @wraps(method)
     def read(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
@@ -110,7 +110,7 @@ def reads(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P],
 
 
 def answers(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that `reads` what a user asks for, and warns before of what is probably wrong in the input."""
+    """As `reads`, for methods that users call: they first issue the warnings about the input that are due."""
 
     @wraps(method)
     def answer(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
@@ -122,7 +122,7 @@ def answers(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 
 def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that changes the object and runs no code of the user, or changes nothing."""
+    """Let a method hold the guard for a change; it must run no code of the user, and change all or nothing."""
 
     def guarded(self: S, /, *args: P.args, **keywords: P.kwargs) -> R:
         with self._guard:  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ def changes(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P
 
 
 def combines(method: CallT) -> CallT:
-    """A method that changes the object by another one, which may be the same; both are held."""
+    """As `changes`, for methods that change the object by another one, or by itself; the guards of both are held."""
     merges = method.__name__ != "unmerge"
 
     def guarded(self: Any, other: Any) -> Any:
@@ -140,15 +140,15 @@ def combines(method: CallT) -> CallT:
         forget_gone(self, reading=False)
         with commit.Guards((guard,), guards):
             mine, theirs = guard.notes, guards[0].notes if guards else None
-            alike = mine and theirs and mine.forms == theirs.forms and not mine.forms.unsure  # as most
+            alike = mine and theirs and mine.forms == theirs.forms and not mine.forms.unsure  # as usual
             counts = merges and mine is not theirs and not alike and not is_gone(other)
-            is_fresh = counts and mine is None and is_gone(self)  # not loaded, as labels say of which form those are
-            # Where neither knows of which form labels are, none has read an example, or is reading one meanwhile.
+            is_fresh = counts and mine is None and is_gone(self)  # not loaded, since labels show their form then
+            # If neither has noted the form of its labels, neither has read an example or is reading one.
             known = counts and any(notes and notes.forms.strings is not None for notes in (mine, theirs))
-            if known and type(other) is type(self):  # or it is refused
+            if known and type(other) is type(self):  # otherwise the method refuses ``other``
                 _note_strings(other)
                 _note_strings(self)
-                guard.notes.check_merge(guards[0].notes)  # whether the two read their input differently
+                guard.notes.check_merge(guards[0].notes)  # raises if the two read their input differently
             result = method(self, other)
             if is_fresh and theirs is not None:
                 guard.notes = theirs.copy()
@@ -168,40 +168,40 @@ def _first(method: Callable[Q, R], guarded: Callable[Q, R]) -> Callable[Q, R]:
 
 
 def copied(guard: commit.Guard) -> commit.Guard:
-    """A guard for a copy of an object, with a copy of what it remembers of its input."""
+    """A guard for a copy of an object, with a copy of its notes about the input."""
     result = commit.Guard()
     result.notes = None if guard.notes is None else guard.notes.copy()
     return result
 
 
 def prepare_forget(guard: commit.Guard) -> list[Part]:
-    """Prepare that an object that is reset remembers no more than what it has warned of."""
+    """Prepare to clear the notes of an object that is reset, except for the warnings it has issued."""
     return [] if guard.notes is None else guard.notes.prepare_forget()
 
 
 def is_gone(holder: Any) -> bool:
-    """Whether no example is left of those that an object has counted."""
+    """Whether an object has no examples, or has none left."""
     if not isinstance(holder, Guarded):
         return False
-    with holder._guard.reading:  # as slices may come
+    with holder._guard.reading:  # because slices may be added
         counters = holder._counters()
         return counters is not None and not any(part.examples for part in counters)
 
 
 def _note_strings(holder: Any) -> None:
-    """Remember whether labels are strings: any part may hold them, also where another reads the next example."""
+    """Note whether labels are strings, in any part, because another part may read the next example."""
     notes = notes_of(holder._guard)
     if not notes.forms.strings and (notes.forms.strings is None or notes.forms.unsure):
         notes.change(strings=any(core_of(part).has_strings() for part in holder._counters()))
 
 
 def forget_gone(holder: Any, examples: int = 0, *, reading: bool = True) -> bool:
-    """Let an object without examples remember nothing of those it had, since equal objects accept the same input.
+    """Clear the notes of an object that has no examples left, because equal objects must accept the same input.
 
-    ``examples`` are some that it surely has. The answer is whether what counts may have been replaced.
-    Labels that are left from them lose their columns, and so do those that only calls that failed have mentioned:
-    the fast path would count strings without a look at what else is counted, and stops where labels are beyond a limit.
-    Before ``reading``, labels say whether they are strings, if that is not known since load or merge.
+    ``examples`` is a number of examples that it has for sure. Returns whether the core may have been replaced.
+    Labels of examples that are gone, or that only failed calls mentioned, lose their columns: with these, the fast path
+    would count strings without comparing them with the other labels, or would be off because of a label limit.
+    Before ``reading`` an example, it also notes whether labels are strings, if a load or merge has left this open.
     """
     guard, notes = holder._guard, holder._guard.notes
     if reading and (notes is None or notes.forms.strings is None):
@@ -219,24 +219,24 @@ def forget_gone(holder: Any, examples: int = 0, *, reading: bool = True) -> bool
 
 
 def held(*holders: object) -> commit.Guards:
-    """Surrounds what reads objects, of which nothing changes there."""
+    """A context for reading objects, in which none of them changes."""
     return commit.Guards((), [guard for holder in holders for guard in guards_of(holder)])
 
 
 def guards_of(holder: object) -> tuple[commit.Guard, ...]:
-    """The guards of an object, and of what it counts with; none where it is anything else, which others refuse."""
+    """The guards of an object and of the objects it counts with; none for anything else, which is refused later."""
     guard = getattr(holder, "_guard", None)
     return (guard, *getattr(holder, "_inner_guards", ())) if isinstance(guard, commit.Guard) else ()
 
 
 class Turns(Iterator[R]):
-    """An iterator that several threads may share: each item, whose making changes ``holder``, is made for one."""
+    """An iterator that threads may share: each item goes to one of them; making an item changes ``holder``."""
 
     def __init__(self, items: Iterator[R], holder: object) -> None:
         self._items, self._changed, self._guard = items, guards_of(holder), commit.Guard()
 
     def __next__(self) -> R:
-        with commit.Guards(self._changed):  # which is refused before the iterator has begun, and would be at its end
+        with commit.Guards(self._changed):  # a refusal must come before ``next``, because it would end a generator
             pass
         with self._guard:
             return next(self._items)

@@ -1,4 +1,4 @@
-"""The registry of the kinds of state besides decisions: what joins the states, their bytes and what formulas read."""
+"""The registry of the kinds of state besides decisions, which connects states, their bytes and their formulas."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 class Code(NamedTuple):
-    """What a kind is made of, imported once an object has such a state."""
+    """The code of a kind, imported when the first object needs such a state."""
 
     state: type[State[Any]]
     view: Callable[[Any, IntArray], Any]  # for the labels in these columns
     put: Callable[[Sink, Any], None]
-    take: Callable[..., Any]  # of these options and labels, where the decisions hold this
+    take: Callable[..., Any]  # its arguments: source, options, labels, content of the decisions
     written: tuple[Option, ...]
 
 
 class Kind(NamedTuple):
-    """One kind of state: its options, which have its name; its fixed place in the bytes; and its code, once needed."""
+    """One kind of state: its options, which have its name; its fixed bit in the bytes; and a function for its code."""
 
     options: type[StateOptions]
     bit: int  # 0 is that of the decisions
     code: Callable[[], Code]
-    keeps: tuple[str, ...] = ()  # further names in ``keep=`` that ask for it
+    keeps: tuple[str, ...] = ()  # further names in ``keep=`` that request it
 
     @property
     def name(self) -> str:
@@ -79,14 +79,14 @@ KINDS: dict[str, Kind] = {
 
 
 def states_of(config: Config, labels: LabelIndex, contents: Mapping[str, Any] | None = None) -> StateSet:
-    """The states of a configuration: of what contents say, by name, or which have counted nothing."""
+    """The states of a configuration, filled with ``contents`` by name, or empty."""
     return StateSet.of(labels, [(KINDS[part.kind].code().state, part) for part in config.options], contents or {})
 
 
 def options_for(
     specs: Iterable[MetricSpec], keep: Iterable[str] = (), arguments: Mapping[str, Any] | None = None
 ) -> tuple[StateOptions, ...]:
-    """The states that metrics, and a user with ``keep`` and arguments, require besides decisions, or `MetricError`."""
+    """The options of all states besides decisions that metrics, ``keep`` and arguments require, or `MetricError`."""
     names = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
     known = list(dict.fromkeys([*KINDS, *chain.from_iterable(kind.keeps for kind in KINDS.values())]))
     if wrong := [name for name in names if name not in known]:
@@ -109,7 +109,7 @@ def reads_scores(entry: MetricInfo) -> bool:
 
 
 def check_threshold(specs: Iterable[MetricSpec], config: Config) -> None:
-    """Raise if a metric of decisions is to be read where nothing makes decisions of scores."""
+    """Raise if a metric requires decisions, but there are scores without a threshold."""
     if not config.has_decisions:
         for spec in specs:
             if not reads_scores(entry_of(spec.name)):

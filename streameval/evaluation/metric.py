@@ -77,7 +77,7 @@ class Metric(Accumulator):
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        from streameval.evaluation.encoding import decode  # only when asked, as importing should be quick
+        from streameval.evaluation.encoding import decode  # imported late, so that importing the package stays quick
 
         return restored(cls, decode(data, cls.__name__))
 
@@ -133,7 +133,7 @@ def metric(
 
 
 def _refuse_mistaken(entry: MetricInfo, arguments: Iterable[str]) -> None:
-    """Raise `MetricError` for what its class has no argument for."""
+    """Raise `MetricError` if the metric's class lacks one of these arguments."""
     known = [*dict.fromkeys((*signature_of(entry).parameters, *_CHOICES))]
     refuse_unknown(f"{entry.name} has", known, arguments, of_metric=True)
 
@@ -145,7 +145,7 @@ def metric_of(spec: MetricSpec, **choices: Any) -> Metric:
 
 
 def restored(kind: type[A], saved: Saved) -> A:
-    """The object that bytes hold, of this class; of `Metric`, that of the class of its metric."""
+    """The object that bytes hold, of class ``kind``; if this is `Metric`, of the class of the saved metric."""
     entry = entry_of(saved.specs[0].name) if saved.single and len(saved.specs) == 1 else None
     one: Any = class_of(entry) if entry is not None and kind is Metric else kind
     if one is Metric or saved.single is not issubclass(one, Metric) or one._entry is not entry:
@@ -159,7 +159,7 @@ _CLASSES: dict[str, type[Metric]] = {}
 
 def class_of(entry: MetricInfo) -> type[Metric]:
     """The class of an entry."""
-    if entry.class_name not in _CLASSES:  # of two threads that make it, one is the first
+    if entry.class_name not in _CLASSES:  # if two threads make it, the first one is used
         body = {"__doc__": summary_of(entry), "__signature__": signature_of(entry), "_entry": entry}
         result = type(entry.class_name, (Metric,), {**body, "__module__": "streameval", "__slots__": ()})
         _CLASSES.setdefault(entry.class_name, result)
@@ -167,7 +167,7 @@ def class_of(entry: MetricInfo) -> type[Metric]:
 
 
 def options_of(entry: MetricInfo) -> dict[str, object]:
-    """The arguments that a metric has because of the state that it is read from, with their defaults."""
+    """The arguments that a metric has because of its state, with their defaults."""
     options: dict[str, object] = {"nan": "error"} if reads_scores(entry) else {}
     if entry.state in KINDS:
         options |= KINDS[entry.state].options.parameters

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streameval.report.model import Report
     from streameval.report.parts import HasLines
 
-Names: TypeAlias = str | tuple[str, ...]  # what slices are by
+Names: TypeAlias = str | tuple[str, ...]  # the keys that define slices
 _Named: TypeAlias = list[tuple[str, Any]]
 
 
@@ -64,7 +64,7 @@ def to_html(
     >>> ">change<" in se.to_html({"v6": ev, "v7": ev})
     True
     """
-    from streameval.report.page import html_page  # only when asked, so that importing the package stays quick
+    from streameval.report.page import html_page  # imported late, so that importing the package stays quick
 
     runs: _Named = list(evaluators.items()) if isinstance(evaluators, Mapping) else [("", evaluators)]
     if not runs or not all(isinstance(name, str) for name, _ in runs):
@@ -75,7 +75,7 @@ def to_html(
         if not isinstance(whole, type):
             while hasattr(whole, "evaluator") and not hasattr(whole, "_core"):
                 whole = whole.evaluator
-            if hasattr(whole, "copy"):  # read from a copy, all of it at one moment
+            if hasattr(whole, "copy"):  # a copy, so that all values are of one moment
                 whole = look_at(whole).copy()
             runs = [(name, whole)]
         trace = whole if trace is None and hasattr(whole, "_lines") else trace
@@ -86,7 +86,7 @@ def to_html(
             runs, windows = [(name, first)], dict(rest) if windows is None else windows
     groups = [runs, *(each.items() for each in (slices, windows) if isinstance(each, Mapping))]
     objects = [each for group in groups for _, each in group if not isinstance(each, type)]
-    with held(*map(look_at, objects)), silent():  # all of it is of one moment
+    with held(*map(look_at, objects)), silent():  # so that all values are of one moment
         counts = [
             (name, counts_of(each, f"evaluators[{quoted(name)}]" if name else "evaluators")) for name, each in runs
         ]
@@ -144,7 +144,7 @@ def _counted(named: object, what: str) -> _Named:
 
 
 def counts_of_slices(sliced: Any, by: Names | None = None) -> _Named:
-    """The evaluators or metrics of slices, by what their examples have in common."""
+    """The evaluators or metrics of slices, each with the keys and values that its examples share."""
     return [
         (", ".join(f"{key} = {label_text(value, mixed=True)}" for key, value in part.where.items()), part.evaluator)
         for part in sliced.slices(by)
@@ -152,7 +152,7 @@ def counts_of_slices(sliced: Any, by: Names | None = None) -> _Named:
 
 
 def counts_of(source: object, what: str) -> Any:
-    """An independent evaluator or metric with the examples that an object has counted, which are looked at first."""
+    """An independent evaluator or metric with the examples of an object, after the warnings that are due."""
     if isinstance(source, type):
         raise InputError(f"{what} must be an object, not a class; write {source.__name__}()")
     counts = look_at(source)

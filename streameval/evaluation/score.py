@@ -1,4 +1,4 @@
-"""Arrays that are there already: every metric in one call."""
+"""Metrics of complete arrays, lists or data frames in one call."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def score(
         per example; for ``y_pred`` also scores. ``sample_weight`` is scikit-learn's name of ``weights``.
     metrics
         One metric, as a name such as ``"f1_macro"``, a spec or a metric object, for its value (one per label if it has
-        no average); several, for a dict full name -> value; or None, for those that an `Evaluator` has by itself.
+        no average); a list of these, for a dict full name -> value; or None, for the default metrics of `Evaluator`.
     labels, unknown, threshold, nan, ties, inverse_propensities, label_limit, rows
         As for `Evaluator`.
 

@@ -1,4 +1,4 @@
-"""Input that is legal and almost surely wrong: what to warn of, found in what was counted and in a few examples."""
+"""Warnings about input that is legal but almost surely wrong, judged by the counts and by a few examples."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from streameval.schema.text import common_prefix, composed, printable, quoted
 from streameval.states.base import COUNT_MAX
 from streameval.states.views import Tables
 
-_LABELS = 10_000  # up to which their names are compared
-_INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphens, marks of order or width
-_DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # which a label may precede
+_LABELS = 10_000  # up to this number of labels, their names are compared
+_INVISIBLE = dict.fromkeys([0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF])  # soft hyphen, zero width, direction
+_DECIMAL = re.compile(r"(?:.*:\s*)?(?:0?\.\d+|1\.0+|\d(?:\.\d+)?e-\d+)", re.DOTALL)  # "label: " may precede it
 _NUMBER = re.compile(r"(?:.*:\s*)?(?:\d*\.\d+|\d(?:\.\d+)?e-\d+)", re.DOTALL)
 _JOINTS = *",;|#\n\u3001\uff0c\uff1b", " and "  # with the commas of Chinese and Japanese
 _JOINT = re.compile(rf"\s*(?:{'|'.join(map(re.escape, _JOINTS))})\s*")
 _MARKS = '."`'  # around labels that a language model wrote
 _FLAGS = {"false", "true"}, {"0.0", "1.0"}, {"no", "yes"}, {"f", "t"}, {"n", "y"}
-_UNORDERED = 0.01  # of pairs, from which on it is said that bins hide how good scores are
+_UNORDERED = 0.01  # the fraction of pairs whose order bins may hide before there is a warning
 _ROUNDED = 0.01  # how far half precision can take a mean of probabilities out of [0, 1]
-_MANY = 5  # labels of which no model predicts all for each of its first examples
-_Warnings: TypeAlias = Iterator[tuple[str, str]]  # each with what it is about
+_MANY = 5  # from this number of labels on, no sensible model predicts all of them for each of its first examples
+_Warnings: TypeAlias = Iterator[tuple[str, str]]  # pairs of a subject and a message
 
 
 def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_read: bool = True) -> None:
-    """Warn of what an object has counted, if so many examples are enough: of a reading (``is_read``) or of a change."""
+    """Issue warnings about the input of an object if they are due at a reading (``is_read``) or at a change."""
     notes = notes_of(guard)
     if examples < (FEW if is_read and not notes.is_read else notes.due) or is_silent():
         return
@@ -49,18 +49,18 @@ def look(guard: commit.Guard, examples: int, core: Callable[[], Core], *, is_rea
         while examples >= notes.due:
             notes.look_later()
         warnings = [*_suspicions(_Counted(counted, notes, is_read))]
-    for about, message in warnings:  # while no guard is held, as filters may be code of the user
+    for about, message in warnings:  # without a guard, because filters may run code of the user
         notes.warn(about, message)
 
 
 def look_if_due(guard: commit.Guard, core: Core) -> None:
-    """Before a change that the fast path did not make, look whether there is something to warn of, if it is time."""
+    """Before a change that the fast path did not make, issue warnings if they are due."""
     if core.table.examples >= core.table.most:
         look(guard, core.table.examples, lambda: core, is_read=False)
 
 
 def set_next_look(guard: commit.Guard, core: Core, reader: Reader | None = None) -> None:
-    """With such a change, of what was read but not yet counted, let the fast path count until it is time again."""
+    """With such a change, between reading and counting, let the fast path count until warnings are due again."""
     if core.table.examples >= core.table.most:
         core.table.most = min(notes_of(guard).stop(reader.noted if reader else 0), COUNT_MAX)
 
@@ -78,22 +78,22 @@ class _Counted:
         self.cells = tn, fn, fp, tp, _ = core.decisions.by_label(columns, None)
         self.positives = tp + fn, tp + fp  # of each label, in y_true and in y_pred
         self.complete = bool(tn.any() and (self.cells.sum(axis=0) == self.examples).all())  # all labels in each example
-        self.abouts: set[str] = set()  # what there were warnings about
+        self.abouts: set[str] = set()  # the subjects of the warnings so far
 
     @property
     def mentions(self) -> Any:
-        """The cells of labels, where those with scores count as predicted where they are mentioned as false."""
+        """The cells of labels; without decisions, those mentioned as false, which have scores, count as predicted."""
         return self.cells if self.config.has_decisions else self.cells[[0, 1, 0, 3, 4]]
 
     @property
     def sizes(self) -> tuple[Any, Any]:
-        """How many labels are true and predicted, row by row, and how many examples have so many."""
+        """Rows of two numbers, of true and of predicted labels, and how many examples have each row."""
         keys, times = self.core.decisions.by_example(None)
         return keys[:, :2], times
 
     @property
     def is_explained(self) -> bool:
-        """Whether a warning says already why there are so many labels in an example."""
+        """Whether a warning has already explained why examples have so many labels."""
         return not self.abouts.isdisjoint(("padding", "flags", "mixed", "repeats"))
 
 
@@ -149,7 +149,7 @@ def _of_characters(counted: _Counted) -> _Warnings:
 
 
 def _of_mixed_columns(counted: _Counted) -> _Warnings:
-    """Labels that are 0, 1, 2 ..., as of columns without names, and strings, as only bytes or merges mix them."""
+    """Labels 0, 1, 2 ... of columns without names together with strings, which only bytes or merges can mix."""
     are_integers = np.array([isinstance(name, int) for name in counted.comparable], bool)
     integers, mentions = {*range(int(are_integers.sum()))}, counted.cells.sum(axis=0)
     if not 1 < len(integers) < len(are_integers) or not integers.issubset(counted.names):
@@ -182,7 +182,7 @@ def _of_padding(counted: _Counted) -> _Warnings:
 
 
 def _of_names(counted: _Counted) -> _Warnings:
-    """What the first of these rules says that says anything."""
+    """The warnings of the first of these rules that has any."""
     alike = [_of_alike] if str in map(type, counted.comparable) else []
     joined = [_of_joined, _of_decimals] if alike and counted.config.labels is None else []
     yield from next(filter(None, ([*rule(counted)] for rule in (*alike, *joined, _of_unshared))), ())
@@ -207,7 +207,7 @@ def _of_alike(counted: _Counted) -> _Warnings:
         masks = [place for place in group if masked[place] and not counted.mentions[:4, place].any()]
         sides = ("y_true", mine), ("y_pred", theirs), ("mask", masks)
         only = ", ".join(f"one only in {wording(*SIDES[name])}" for name, labels in sides if labels)
-        if only and counted.examples >= FIRST:  # of many, at least one of them is
+        if only and counted.examples >= FIRST:  # with many examples, one label that is only on one side suffices
             both = [place for place in group if tp[place] or (fn[place] and fp[place])]
             mine, theirs = mine or both or (masks if theirs else []), theirs or masks or both
         kinds = {type(names[place]) for place in group}
@@ -216,7 +216,7 @@ def _of_alike(counted: _Counted) -> _Warnings:
             looks.setdefault(composed(printable(names[place])), []).append(place)
         twins = next((same for same in looks.values() if len(same) > 1), group)
         if counted.config.labels is None and not (mine and theirs) and (len(kinds) > 1 or len(looks) < len(group)):
-            mine, theirs = twins, twins[::-1]  # as of CSV and JSON together, or of names of files and typed ones
+            mine, theirs = twins, twins[::-1]  # for example from CSV and JSON, or from file names and typed names
         if mine and theirs:
             true, pred = names[mine[0]], names[theirs[0]]
             way = "type" if type(true) is not type(pred) else "case or Unicode form"
@@ -232,9 +232,9 @@ def _of_alike(counted: _Counted) -> _Warnings:
 
 
 def _of_joined(counted: _Counted) -> _Warnings:
-    """Labels that join several labels: in lists of at most one, or of one side only in a tenth of the examples."""
+    """Labels that are joined from other labels: in lists of at most one, or in a tenth of the examples of one side."""
     places = {name: place for place, name in enumerate(counted.comparable) if isinstance(name, str)}
-    names = places if any(map("\0".join(places).__contains__, _JOINTS)) else ()  # seldom, and to split takes long
+    names = places if any(map("\0".join(places).__contains__, _JOINTS)) else ()  # rare, and splitting takes long
     joined = [name for name in names if len(parts := _JOINT.split(name)) > 1 and places.keys() >= {*parts}]
     _, fn, fp, tp, _ = counted.mentions
     sides = ("y_true", counted.true, fn + tp, fp + tp), ("y_pred", counted.pred, fp + tp, fn + tp)
@@ -242,15 +242,15 @@ def _of_joined(counted: _Counted) -> _Warnings:
         labels = [label for label in joined if own[places[label]]]
         times = [own[places[label]] for label in labels if not other[places[label]]]
         mark = _JOINT.findall(labels[0])[0] if len(labels) > 1 else ""
-        are_cells = sample.form.startswith("column")  # of which it is said when they are read
+        are_cells = sample.form.startswith("column")  # warned of when they are read
         are_single = mark not in ("", " and ") and {1} <= sample.lengths <= {0, 1} and not are_cells
         if are_single or (len(times) > 1 and 10 * sum(times) >= counted.examples):
-            message = f"labels in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are several others, joined"
+            message = f"labels in {wording(*SIDES[name])}, such as {quoted(labels[0])}, are other labels joined"
             yield "joined", f"{message}; give string.split({mark!r}), or if each is a class {wording(*DECLARE)}"
 
 
 def _of_decimals(counted: _Counted) -> _Warnings:
-    """Predicted labels that are written as scores, and no true label, in a tenth of the examples."""
+    """Predicted labels in a tenth of the examples that are written as scores, while no true label is."""
     _, fn, fp, tp, _ = counted.mentions
     names = [name if isinstance(name, str) and ("." in name or "e-" in name) else "" for name in counted.comparable]
     decimals = {name: fp[place] for place, name in enumerate(names) if name and fp[place] and _DECIMAL.fullmatch(name)}
@@ -265,7 +265,7 @@ def _of_unshared(counted: _Counted) -> _Warnings:
     if tp.any() or (not counted.complete and ((fn > 0) & (fp > 0)).any()) or not (fn.any() and fp.any()):
         return
     if not true.keys().isdisjoint(pred) or (tn.any() and not (true and pred)):
-        return  # a label that is shared may be false where it is
+        return  # a label on both sides may be false on one of them
     fp = np.where([key_of(name) in true for name in names], 0, fp)
     sides = [[names[place] for place in np.flatnonzero(counts)[:_LABELS]] for counts in (fn, fp)]
     if counted.examples >= FIRST or counted.complete or _same(*sides):
@@ -282,7 +282,7 @@ def _same(true: list[Label], pred: list[Label]) -> bool:
 
 
 def _cut(names: set[str]) -> set[str]:
-    """Names without the prefix and the suffix that all of them have, if there are several."""
+    """Names without the prefix and the suffix that all of them share, if there is more than one name."""
     first, last = (len(common_prefix(side)) for side in (names, {name[::-1] for name in names}))
     return {name[first : len(name) - last] for name in names} if len(names) > 1 else names
 
@@ -328,7 +328,7 @@ def _of_lists(counted: _Counted) -> _Warnings:
 
 
 def _of_every_label(counted: _Counted) -> _Warnings:
-    """Only when a value is read, as a stream may begin with examples that have every label."""
+    """Only when a value is read, because a stream may begin with examples that have every label."""
     if counted.is_explained:
         return
     true, pred = counted.positives
@@ -387,12 +387,12 @@ def _of_scores(counted: _Counted) -> _Warnings:
 
 def _of_curves(counted: _Counted) -> _Warnings:
     core, examples = counted.core, counted.core.states.examples
-    # Of more examples this takes as long as an area: only before one is read.
+    # With more examples this takes as long as computing an area, so it is done only when a value is read.
     is_asked = examples >= FIRST and (counted.is_read or examples < 10 * FIRST)
     if not (is_asked and "curves" in core.config.states):
         return
     views = Views(core.config, Tables(core.decisions), core.states.states, KINDS)
-    # Of counts, without weights: streams are looked at while they are counted, and their steps take as long to make.
+    # Counts without weights suffice; weighted steps would take too long while a stream is being counted.
     rows = views.named("curves", "curves").counted_pairs
     pairs, mixed = sum(neg * pos for neg, pos, *_ in rows), sum(mixed for *_, mixed in rows)
     if mixed > _UNORDERED * pairs:
@@ -405,5 +405,5 @@ def _folded(label: Label) -> str:
     name = label if isinstance(label, str) else printable(label)
     name = composed(name.translate(_INVISIBLE), "NFKC")
     folded = name.strip().casefold().replace("_", " ").replace("-", " ")
-    folded = folded.lstrip(_MARKS[1:]).rstrip(_MARKS) or folded  # but not the full stop of ".NET"
-    return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # integers beside gaps, of pandas
+    folded = folded.lstrip(_MARKS[1:]).rstrip(_MARKS) or folded  # keeps the full stop of ".NET"
+    return folded[:-2] if folded.endswith(".0") and folded[:-2].isdigit() else folded  # pandas: 1 near gaps is 1.0

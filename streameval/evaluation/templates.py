@@ -1,4 +1,4 @@
-"""What windows, slices and the like need of the evaluator or metric that they are built from."""
+"""Templates: the empty evaluators or metrics that windows, slices and the like are built from."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from streameval.wire.fields import Sink, Source
 
 
 def check_object(value: object, call: str) -> None:
-    """Refuse a class, or names of metrics, where a ``call``, such as "Rolling takes", wants an object that counts."""
+    """Refuse a class, or names of metrics, in place of an object that counts; ``call`` is such as "Rolling takes"."""
     if isinstance(value, type):
         raise InputError(f"{call} an object, not the class {value.__name__}; write {value.__name__}()")
     if isinstance(value, str | list | tuple):
         metrics = quoted([value] if isinstance(value, str) else value)
-        if not all(isinstance(metric, str) for metric in value):  # whose text is no code
+        if not all(isinstance(metric, str) for metric in value):  # their text would not be valid code
             metrics = "metrics"
         raise InputError(f"{call} an object that counts; write Evaluator({metrics})")
 
 
 def template_of(evaluator: A, name: str) -> A:
-    """A copy of an object, which must have counted nothing, for the class of this ``name``."""
+    """A copy of an object for the class of this ``name``; `InputError` if the object has counted anything."""
     check_object(evaluator, f"{name} takes")
     if not isinstance(evaluator, Evaluator | Metric):
         holder: object = evaluator
@@ -42,7 +42,7 @@ def template_of(evaluator: A, name: str) -> A:
 
 
 def put_template(sink: Sink, template: Accumulator, *, compared: bool = False) -> None:
-    """Write how a template is built."""
+    """Write the configuration of a template."""
     saved = Saved.of(core_of(template), {}, single=isinstance(template, Metric), compared=compared)
     sink.byte(saved.holder)
     put_head(sink, saved.config, saved.metrics)
@@ -55,8 +55,8 @@ def take_template(source: Source) -> Any:
 
 
 def answer_of(holder: Any, metric: MetricLike | None, what: str) -> Any:
-    """What an object answers, or for one metric if it has several; ``what`` says of a single metric that it has not."""
+    """All values of an object, or that of one metric; ``what`` begins the error if it is a single metric itself."""
     if metric is not None and isinstance(holder, Metric):
         raise InputError(f"{what} for it only, not for {quoted(metric)}")
-    with silent():  # as its guard is held
+    with silent():  # no warnings, because the guard of the object is held
         return holder.get() if metric is None else holder.get(metric)

@@ -1,4 +1,4 @@
-"""What everything that counts is: a value, which is copied, added, subtracted, compared and saved."""
+"""The base of all objects that count: values that can be copied, added, subtracted, compared and saved."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 class Saveable(Guarded):
-    """An object that is its content: equal contents, equal bytes."""
+    """An object defined by its content: equal contents have equal bytes."""
 
     __slots__ = ("__weakref__",)
-    _holder: ClassVar[int]  # what bytes say that they hold
+    _holder: ClassVar[int]  # the kind of object in the envelope of its bytes
     to_html = as_method(pages.to_html)
     save_html = as_method(pages.save_html)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if cls.__module__.startswith("streameval"):  # what a user's own methods take is the user's to say
+        if cls.__module__.startswith("streameval"):  # users explain the methods of their own subclasses
             explain_methods(cls)
 
     def to_bytes(self) -> bytes:
         """The object as bytes; equal objects have equal bytes, on every machine."""
         with held(self):
-            return b"".join(self._pieces())  # a buffer that grows would sometimes be copied, and then take more
+            return b"".join(self._pieces())  # a growing buffer would be copied and take more memory
 
     @abstractmethod
     def _pieces(self, *, compared: bool = False) -> Iterator[bytes]:
-        """The bytes piece by piece; until the last, nothing changes. ``compared``: as equality compares them."""
+        """The bytes in pieces; until the last, nothing may change. ``compared``: without what equality ignores."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -66,7 +66,7 @@ class Saveable(Guarded):
 
     @classmethod
     def _taken_from(cls, source: Source) -> Self:
-        """The object that a body holds, which is read to its end."""
+        """The object in the body of bytes, which is read to its end."""
         raise NotImplementedError
 
     @explained
@@ -84,7 +84,7 @@ class Saveable(Guarded):
             return notebook_html(*self._display())
 
     def _display(self) -> tuple[str, Sequence[Table]]:
-        """A line on what it holds, and tables; the guards are held."""
+        """A line about the content, and tables; the guards are held."""
         return repr(self), ()
 
     def __eq__(self, other: object) -> bool:
@@ -94,21 +94,21 @@ class Saveable(Guarded):
             mine, theirs = (b"".join(one._pieces(compared=True)) for one in (self, other))
         return mine == theirs
 
-    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # as it changes
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # because it is mutable
 
 
 class Mergeable(Saveable):
-    """An object that can be copied, added and subtracted; what directly inherits from this is a family."""
+    """An object that can be copied, added and subtracted; each direct subclass is the base of a family."""
 
     __slots__ = ()
-    _template: Any  # of what counts in it, or None
-    _parameters: Callable[[], dict[str, Any]]  # what it was constructed with besides that, for messages
+    _template: Any  # the empty evaluator or metric that it was constructed with, or None
+    _parameters: Callable[[], dict[str, Any]]  # its other constructor arguments, for messages
     _family: ClassVar[type]
     _draw = above("plots", "draw")
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if Mergeable in cls.__bases__:  # whose members may stand on both sides of ``+`` and ``-``
+        if Mergeable in cls.__bases__:  # members of one family can be added and subtracted
             cls._family = cls
 
     @property
@@ -130,7 +130,7 @@ class Mergeable(Saveable):
         """An independent object with the same content."""
 
     def _like(self) -> Self:
-        """One with the same attributes, of which those that change are still to be replaced."""
+        """A shallow copy with a guard of its own; the caller must replace the attributes that change."""
         result: Any = type(self).__new__(type(self))
         take_over(result, self)
         result._guard = copied(self._guard)
@@ -170,12 +170,12 @@ class Mergeable(Saveable):
         return result
 
     def _differences(self, other: Any) -> list[str]:
-        """What differs in how the two, of one class, were constructed, in words: their arguments, or the templates."""
+        """How two objects of one class differ in constructor arguments, or else in templates, in words."""
         differing = parameter_differences(self._parameters(), other._parameters())
         return differing or differences(self._template, other._template)
 
     def _check_compatible(self, other: Self, verb: str = "merge") -> None:
-        if not issubclass(type(other), Mergeable):  # of which nothing is asked that runs code, as guards are held
+        if not issubclass(type(other), Mergeable):  # as isinstance may run code of the user under guards
             kind, own = type(other).__name__, type(self).__name__
             each, read = f"for part in parts: total.{verb}(part)", f"total.{verb}({own}.from_bytes(data))"
             calls = {**dict.fromkeys(("list", "tuple", "set"), each), "bytes": read}
@@ -189,8 +189,8 @@ class Mergeable(Saveable):
 
 
 def take_over(target: Any, source: Any) -> None:
-    """Let an object take over the content of another one of its class, which is not used any more."""
-    both: Any = object.__getstate__(source)  # those that a user's subclass has added, and those in slots
+    """Move the content of one object to another of its class; the first must not be used any more."""
+    both: Any = object.__getstate__(source)  # attributes that a user's subclass has added, and those in slots
     for attributes in both:
         for name, value in (attributes or {}).items():
             setattr(target, name, value)
@@ -204,17 +204,17 @@ def fresh_of(counts: Any) -> Any:
 
 
 def parameter_differences(mine: dict[str, object], theirs: dict[str, object]) -> list[str]:
-    """Which arguments of two objects of one class differ, in words."""
+    """The arguments in which two objects of one class differ, in words."""
     return [
         f"{name} differs ({quoted(value)} and {quoted(theirs.get(name))})"
         for name, value in mine.items()
-        # 3 examples and 3.0 seconds are not the same.
+        # 3 examples and 3.0 seconds are different although 3 == 3.0.
         if value != theirs.get(name) or type(value) is not type(theirs.get(name))
     ]
 
 
 def differences(one: Mergeable, other: Mergeable) -> list[str]:
-    """What differs in how two objects were constructed, in words."""
+    """How the constructions of two objects differ, in words."""
     if type(one) is not type(other):
         return [f"{type(one).__name__} and {type(other).__name__} differ"]
     return one._differences(other)

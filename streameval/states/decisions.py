@@ -5,7 +5,7 @@
   when reading; those of declared labels are always derived.
 - By example: how many examples had each row key (labels true, predicted, both, masked).
 
-Weight sums are kept by slot (5 * column + outcome; none for true negatives) and by row key.
+Weight sums are stored by slot (5 * column + outcome; none for true negatives) and by row key.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def listed(table: Any) -> Iterator[Any]:
 
 
 def _weighed(columns: IntArray) -> list[int]:
-    """The slots of columns for which weights are kept: all but those of true negatives."""
+    """The slots of columns for which weights are stored: all but those of true negatives."""
     slots: list[int] = (5 * columns[:, None] + np.arange(1, 5)).reshape(-1).tolist()
     return slots
 

@@ -1,4 +1,4 @@
-"""Columns of integers, packed: in blocks before it is known in what form, and read without unpacking all of them."""
+"""Packed columns of integers: written in blocks before the final width is known, and read slice by slice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROWS = 2**12
 
 NEVER_WRITTEN = "they hold the right values in a form that is never written"
 
-REASONS = {  # what is wrong with bytes that hold no columns
+REASONS = {  # why bytes are no valid columns, by the code of the kernel
     packing.CUT: "they end within a column of integers",
     packing.OTHERWISE: NEVER_WRITTEN,
     packing.BEYOND: "a count beyond 64 bits",
@@ -24,7 +24,7 @@ REASONS = {  # what is wrong with bytes that hold no columns
 }
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
-"""Integers of one word, or in two columns of two."""
+"""Integers of one 64-bit word, or of two words in two columns."""
 
 T = TypeVar("T")
 
@@ -34,14 +34,14 @@ class DamageError(FormatError):
 
 
 class Blocks:
-    """Integers packed block by block, before it is known in what form; of two words without low bits that none has."""
+    """Integers packed in blocks before the final form is known; those of two words lose low bits that are always 0."""
 
     def __init__(self, least: int = 0, words: int = 1) -> None:
         self._least, self._words, self._union, self.size = least, words, 0, 0
         self._blocks: list[tuple[int, tuple[int, int], bytes]] = []
 
     def add(self, numbers: Numbers, *, keep: bool = True) -> None:
-        """The next integers. Unless they are kept, `pieces` takes them again."""
+        """Add the next integers. If ``keep`` is false, they must be passed to `pieces` again."""
         union = _union(numbers)
         self._union |= union
         self.size += len(numbers)
@@ -50,7 +50,7 @@ class Blocks:
             self._blocks.append((len(numbers), form, _packed(numbers, *form)))
 
     def pieces(self, again: Iterable[Numbers] = ()) -> Iterator[bytes]:
-        """The bytes of all of them; once, for the blocks are used up."""
+        """The bytes of all integers. Call this once, because it consumes the blocks."""
         form = _form(self._union, self._least, self._words)
         yield bytes(form[: self._words])
         for numbers in again:
@@ -60,7 +60,7 @@ class Blocks:
 
 
 def drained(parts: list[T]) -> Iterator[T]:
-    """The parts of a list that is used up."""
+    """The parts of a list, which is emptied meanwhile to free their memory."""
     parts.reverse()
     while parts:
         yield parts.pop()
@@ -72,7 +72,7 @@ def _union(numbers: Numbers) -> int:
 
 
 def _form(union: int, least: int = 0, words: int = 1) -> tuple[int, int]:
-    """How many bytes integers take whose bits are united here, and how many low bits are left out."""
+    """How many bytes integers take whose bitwise OR is ``union``, and how many low bits, all 0, are left out."""
     zeros = trailing_zeros([union]) or 0 if words > 1 else 0
     return max(least, ((union >> zeros).bit_length() + 7) // 8), zeros
 
@@ -91,13 +91,13 @@ def _unpacked(raw: bytes, length: int, words: int, width: int, zeros: int) -> An
 
 
 class Packed:
-    """Integers as `Blocks` wrote them, in as many bytes as they need; a slice of them is an array."""
+    """Integers in the bytes that `Blocks` wrote; a slice is unpacked to an array."""
 
     def __init__(self, data: bytes, at: int, length: int, least: int, words: int, width: int, zeros: int) -> None:
         self._data, self._at, self._length, self._form = data, at, length, (words, width, zeros)
         step = max(width, 1)
         raw = np.frombuffer(data, np.uint8, length * width, at)
-        # In what form integers are written follows from the lowest and the highest byte of all together.
+        # The OR of all lowest and of all highest bytes determines the only form in which they can be written.
         low, high = (int(np.bitwise_or.reduce(raw[place::step])) for place in (0, step - 1))
         union = (low | high << 8 * (step - 1)) << zeros
         if words == 1 and union >> 63:

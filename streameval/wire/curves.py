@@ -1,4 +1,4 @@
-"""The contents of states of scores as bytes: of the sums in each bin only what does not follow from the others."""
+"""The contents of states of scores as bytes; the sums of a bin that follow from its other sums are not written."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from streameval.wire.fields import LONGEST, Option, Sink, Source, WeightForm, re
 OPTIONS: tuple[Option, ...] = ()
 
 _LOWER = (1 << binned.DROPPED) - 1
-# Weights times the squares of residuals.
+# Bytes of the longest sum of weights times squares of residuals.
 _LONGEST = LONGEST + 2 * binned.DROPPED // 8 + 1
 
 
 def put_curves(sink: Sink, content: CurveContent) -> None:
-    """Write a content, without its labels; the squares of a bin where it holds two scores of a class or more."""
+    """Write a content without its labels; sums of squares only where a bin holds at least two scores of a class."""
     lengths, last = np.zeros(len(content.labels), np.int32), 0
     columns = [Blocks(1), Blocks(), Blocks(), Blocks()]
     words = [[Blocks(words=2), Blocks(words=2)] for _ in range(2)]
@@ -60,16 +60,16 @@ def _weights_of(content: CurveContent) -> Iterator[int]:
 
 
 def _written(plain: Integers) -> Flags:
-    """Which weighted moments are written: weights where there are scores, and all where residuals are not all equal."""
+    """Which weight sums are written: that of scores where a class has any, and all three where its residuals differ."""
     n, total, squares = np.moveaxis(plain, 2, 0)
-    differ = n * squares != total * total  # by Cauchy and Schwarz
+    differ = n * squares != total * total  # equality (Cauchy and Schwarz) holds only if all residuals are equal
     return np.stack([n > 0, differ, differ], axis=2)
 
 
 def take_curves(
     source: Source, _options: CurveOptions, labels: tuple[Label, ...], decisions: DecisionContent
 ) -> CurveContent:
-    """What `put_curves` wrote, of a state with these labels. Bins are read again whenever they are asked for."""
+    """The content that `put_curves` wrote for these labels. Its bins are decoded anew at every use."""
     fixed, examples = decisions.fixed, decisions.examples
     sides = np.zeros((len(labels), 3), np.int64)
     sides[fixed:, 0] = source.column(len(labels) - fixed)
@@ -104,7 +104,7 @@ class _Bins:
         return np.array([column[at : at + BLOCK] for column in self._counts]).T
 
     def blocks(self, source: Source, scale: int | None) -> Iterator[CurveBlock]:
-        """All bins. The source stands before their weights, which must be read in order, if there are any."""
+        """All bins. With a scale, ``source`` must be at their weights, and the blocks must be read in order."""
         last = 0
         for at, places in zip(range(0, self.size, BLOCK), pairwise(self._places.tolist()), strict=True):
             counts = self._counts_from(at)
@@ -129,7 +129,7 @@ class _Bins:
         steps[rest], steps[first] = further, self._firsts[before:after]
         require(steps < binned.BINS, further > 0)
         steps[0] += last if rest[0] else 0
-        running = np.cumsum(steps)  # of at most a block of numbers, each below 2**25
+        running = np.cumsum(steps)  # no overflow: at most `BLOCK` numbers, each below 2**25
         base = np.concatenate([np.zeros(1, np.int64), running[first] - steps[first]])
         bins: IntArray = running - np.repeat(base, np.diff(first, prepend=0, append=end - at))
         require(bins < binned.BINS)
@@ -148,7 +148,7 @@ def _take_moments(source: Source, plain: Integers) -> Integers:
 
 
 def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
-    """Refuse what no stream can leave, and weights that are not in the form in which they are always written."""
+    """Refuse contents that no stream can produce, and weights that are not in canonical form."""
     mentions, scale = np.zeros(len(content.labels), np.uint64), content.scale
     totals: Integers = np.zeros(len(content.labels), object)
     sums, exceeds = WeightForm(scale or 0), False
@@ -163,10 +163,10 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
         sums.add(moments.ravel().tolist(), moments_of(counts, words).ravel().tolist())
         weights, residuals, squares = np.moveaxis(moments, 2, 0)
         np.add.at(totals, np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)), weights.sum(axis=1))
-        # So that residuals <= weights * _LOWER.
+        # Without these, residuals <= weights * _LOWER holds as well.
         exceeds |= bool((squares > residuals * _LOWER).any() or (weights * squares < residuals * residuals).any())
     for side in content.sides.T:
-        mentions += side.astype(np.uint64)  # of two numbers below 2**63
+        mentions += side.astype(np.uint64)  # the sum of two numbers below 2**63 fits
         require(mentions <= content.examples)
     require(mentions[content.fixed :] > 0, not exceeds)
     if scale is None:

@@ -24,7 +24,7 @@ def put_content(sink: Sink, content: DecisionContent, least: int = 0) -> None:
 
 
 def take_content(source: Source, declared: tuple[Label, ...], least: int = 0) -> DecisionContent:
-    """What `put_content` wrote, where these labels are declared."""
+    """The content that `put_content` wrote, which leaves out the ``declared`` labels."""
     examples, labels = source.varint(), take_labels(source, declared)
     cells = source.columns(len(labels), 5, least)
     distinct = source.count()

@@ -1,4 +1,4 @@
-"""What stands around all bytes: who wrote them, in which version, what they hold, and a checksum."""
+"""The envelope of all bytes: the magic number, the version, the kind of object, and a checksum."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ HOLDERS = {
     TUMBLING: "a Tumbling", FADING: "a Fading", SLICED: "a Sliced", LEDGER: "a Ledger", CHECKPOINT: "a Checkpoint",
     PENDING: "a Pending", TRACE: "a Trace",
 }  # fmt: skip
-"""What bytes can hold. A number is never used again for anything else."""
+"""The kinds of object that bytes can hold. A number is never reused for another kind."""
 
 
 def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces of a body in its envelope, of about 64 KB or more; ``body`` is read as they are."""
+    """A body in its envelope, in pieces of about 64 KB or more; ``body`` is read piece by piece."""
     waiting, size, checksum = [MAGIC, bytes((_VERSION, holder))], 0, 0
     for part in body:
         waiting.append(part)
@@ -47,7 +47,7 @@ def sealed(holder: int, body: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
-    """How many bytes there are, then these. They are made twice if they are many, so that they need not be held."""
+    """The number of bytes, then the bytes. If they have more than one piece, they are made twice to save memory."""
     rest = pieces()
     first = next(rest)
     size = sum(map(len, rest), len(first))
@@ -60,14 +60,14 @@ def sized(pieces: Callable[[], Iterator[bytes]]) -> Iterator[bytes]:
 
 
 def check_start(start: bytes, size: int) -> None:
-    """Raise `FormatError` unless bytes, so many in all, start as ours do."""
-    if not start.startswith(MAGIC):  # of which the command says no more than that
+    """Raise `FormatError` unless bytes, ``size`` in all, start with our magic number."""
+    if not start.startswith(MAGIC):  # the command line leaves out these details
         why = f"these {size} bytes are not a streameval state; they start with {start[:6]!r}"
         raise FormatError(wording(why if size else "this is empty, and not a streameval state", ""))
 
 
 def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, Source]:
-    """Which of these holders was written, and its body; `FormatError` if it was another one. ``name`` is who asks."""
+    """Which of these holders the bytes have, and its body, or `FormatError`; ``name`` says what was expected."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FormatError(f"from_bytes needs bytes, not {quoted(data)}")
     data = bytes(data)
@@ -89,16 +89,16 @@ def opened(data: bytes, holders: Collection[int], name: str = "") -> tuple[int, 
 
 
 def holder_of(data: bytes) -> int | None:
-    """What bytes say they hold; None if they are too short to say."""
+    """The kind of object that bytes name; None if they are too short."""
     return data[_HEAD - 1] if len(data) >= _HEAD else None
 
 
 @contextmanager
 def decoding() -> Iterator[None]:
-    """Whatever goes wrong within while a body is read is damage, unless a newer version wrote it."""
+    """Report every error while a body is read as damage, unless a newer version wrote the body."""
     try:
         yield
     except (StreamevalError, ValueError, OverflowError, struct.error) as error:
-        if isinstance(error, FormatError) and not isinstance(error, DamageError):  # which says all there is to say
+        if isinstance(error, FormatError) and not isinstance(error, DamageError):  # its message is complete
             raise
         raise FormatError(f"the bytes are damaged: {error}") from None

@@ -1,4 +1,4 @@
-"""The fields that all bytes are made of, written and read; any but the one form of a value is refused."""
+"""Writes and reads the fields that all bytes consist of; a value has one canonical form, and no other is accepted."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from streameval.schema.labels import Label
 from streameval.states.decisions import in_blocks
 from streameval.wire.blocks import NEVER_WRITTEN, REASONS, ROWS, Blocks, DamageError, Numbers, Packed
 
-# No float64 needs a finer unit than 2**-1074; what has faded is finer by 65 halvings and a factor of 53 bits.
+# No float64 needs a finer unit than 2**-1074; faded weights are finer by 65 halvings and a factor of 53 bits.
 FINEST = 1074 + 65 + 53
-# Sums of at most 2**63 weights below 2**1024 in the finest units.
+# Bytes of the sum of at most 2**63 weights below 2**1024 in the finest unit.
 LONGEST = (63 + 1024 + FINEST) // 8 + 1
 
 T = TypeVar("T")
 
 
 def newer(what: str) -> FormatError:
-    """The error about bytes that hold what only a newer version knows."""
+    """The error for bytes with content that only a newer version knows."""
     return FormatError(f"{what} is unknown: the bytes were written by a newer version; upgrade streameval")
 
 
 class Option(NamedTuple):
-    """One option of a configuration: its number, which never means anything else, and how its value is written."""
+    """One option of a configuration: its number, which is never reused, and how its value is written and read."""
 
     number: int
     name: str
@@ -40,7 +40,7 @@ class Option(NamedTuple):
 
 
 def choice(number: int, name: str, values: tuple[str, ...]) -> Option:
-    """An option that is one of some values, written as its place among them."""
+    """An option with a fixed list of values, of which the index is written."""
     last = len(values) - 1
     return Option(number, name, lambda sink, value: sink.byte(values.index(value)), lambda s: values[s.byte(last)])
 
@@ -69,7 +69,7 @@ def zigzag(value: int) -> bytes:
 
 
 def _bytes_of_label(label: Label) -> bytes:
-    """Length, doubled, whose low bit tells an integer from a string; then the label."""
+    """Twice the length in bytes, plus 1 if the label is an integer; then the label."""
     if isinstance(label, str):
         raw = label.encode()
         size = 2 * len(raw)
@@ -79,16 +79,16 @@ def _bytes_of_label(label: Label) -> bytes:
     return varint(size) + raw
 
 
-@lru_cache(maxsize=64)  # for slices and shards have the same labels
+@lru_cache(maxsize=64)  # because slices and shards have the same labels
 def _bytes_of_few_labels(labels: tuple[Label, ...]) -> bytes:
     return b"".join([varint(len(labels)), *map(_bytes_of_label, labels)])
 
 
 class Sink(list["bytes | Iterator[bytes]"]):
-    """The parts of bytes, from front to back, as `Source` reads them; large ones are made piece by piece."""
+    """The parts of the bytes, in the order in which `Source` reads them; large parts are iterators of pieces."""
 
     def pieces(self) -> Iterable[bytes]:
-        """All bytes; once, for the parts are used up."""
+        """All bytes. Call this once, because it consumes the parts."""
         try:
             return (b"".join(self),)  # type: ignore[arg-type]  # nearly always
         except TypeError:
@@ -128,10 +128,10 @@ class Sink(list["bytes | Iterator[bytes]"]):
         else:
             every = range(table[:1].shape[1])
             pieces = _pieces_of_blocks(lambda: (part.T for part in in_blocks(table)), len(every), every, least)
-            self.append(islice(pieces, 1, None))  # after how many rows there are
+            self.append(islice(pieces, 1, None))  # without the first piece, the number of rows
 
     def blocks(self, make: Callable[[], Iterable[Sequence[Numbers]]], count: int, stored: Collection[int] = ()) -> None:
-        """How many rows, then each column; blocks are made anew for each that is not stored."""
+        """The number of rows, then each column; for each column not in ``stored``, all blocks are made anew."""
         self.append(_pieces_of_blocks(make, count, stored))
 
     def integer(self, value: int) -> None:
@@ -141,7 +141,7 @@ class Sink(list["bytes | Iterator[bytes]"]):
         self.append(_joined(map(_bytes_of_integer, values)))
 
     def weights(self, scale: int | None, sums: Iterable[int]) -> None:
-        """Sums of weights in units of ``2**-scale``; nothing where there is no scale, for they equal their counts."""
+        """Weight sums in units of ``2**-scale``; no sums without a scale, because then they equal the counts."""
         self.byte(scale is not None)
         if scale is not None:
             self.varint(scale)
@@ -184,15 +184,15 @@ class Source:
         self._data, self._at, self._end = data, position, len(data) if end is None else end
 
     def place(self) -> int:
-        """How many bytes stand before the next."""
+        """The position of the next byte."""
         return self._at
 
     def since(self, place: int) -> bytes:
-        """The bytes that were read since a place."""
+        """The bytes from ``place`` to the next byte."""
         return self._data[place : self._at]
 
     def skips(self, raw: bytes) -> bool:
-        """Whether these bytes are the next; they are read then."""
+        """Whether the next bytes are these; if so, they are passed over."""
         matches = self._data.startswith(raw, self._at, self._end)
         self._at += matches * len(raw)
         return matches
@@ -201,7 +201,7 @@ class Source:
         return self._end - self._at
 
     def end(self) -> None:
-        """Refuse whatever is left."""
+        """Raise if bytes are left."""
         if self.left():
             raise DamageError(f"{self.left()} bytes too many")
 
@@ -255,7 +255,7 @@ class Source:
         return _integer_of(raw) if size & 1 else raw.decode()
 
     def labels(self) -> list[Label]:
-        """How many, then each of them."""
+        """Labels, preceded by their number."""
         count = self.count()
         data, at, end, labels = self._data, self._at, self._end, list[Label]()
         for _ in range(count):
@@ -277,11 +277,11 @@ class Source:
         return float(struct.unpack("<d", self.raw(8))[0])
 
     def array(self, length: int, kind: str) -> Any:
-        """So many numbers of a kind of numpy, where they stand."""
+        """The next ``length`` numbers of a numpy type, as a view of the bytes."""
         return np.frombuffer(self._data, kind, length, self._passed(length * np.dtype(kind).itemsize))
 
     def _passed(self, size: int) -> int:
-        """Where the next bytes begin, which are passed over."""
+        """Pass over the next bytes, and return where they begin."""
         at = self._at
         if size > self._end - at:
             raise DamageError(f"{size} bytes expected, {self.left()} left")
@@ -289,11 +289,11 @@ class Source:
         return at
 
     def numbers(self) -> tuple[tuple[Label, float], ...]:
-        """A float64 for each of some labels."""
+        """Pairs of a label and a float64, preceded by their number."""
         return tuple((self.label(), self.number()) for _ in range(self.count()))
 
     def integer(self, longest: int = LONGEST) -> int:
-        """An integer of at most so many bytes."""
+        """An integer of at most ``longest`` bytes."""
         size = self.varint()
         if size > longest:
             raise DamageError(f"a sum of {size} bytes")
@@ -319,7 +319,7 @@ class Source:
         return value // 2 if value % 2 == 0 else -(value // 2) - 1
 
     def column(self, length: int, least: int = 0) -> IntArray:
-        """So many integers below 2**63."""
+        """The next ``length`` integers, below 2**63."""
         return self.columns(length, 1, least)[:, 0]
 
     def columns(self, length: int, count: int, least: int = 0) -> IntArray:
@@ -331,14 +331,14 @@ class Source:
         return table
 
     def packed(self, length: int, least: int = 0, words: int = 1) -> Packed:
-        """What `Blocks` wrote of so many integers, which stay packed."""
+        """The next ``length`` integers, which `Blocks` wrote, still packed."""
         width, zeros = self.byte(8 * words), self.byte(127) if words > 1 else 0
         return Packed(self._data, self._passed(length * width), length, least, words, width, zeros)
 
     def checked(
         self, read: Callable[[Source], Iterable[T]], size: int
     ) -> tuple[Iterable[T], Callable[[], Iterable[T]]]:
-        """What a generator reads from here on, to be checked now, and what reads it again; if short, once."""
+        """The items that ``read`` yields next, for a check, and a function that yields them again (few from a list)."""
         if size > ROWS:
             start = self._at
             return read(self), lambda: read(Source(self._data, start, self._end))
@@ -354,11 +354,11 @@ def _integer_of(raw: bytes) -> int:
 
 
 class Cached(Generic[T]):
-    """Reads values of one kind, and reuses the last few where their bytes, which tell where they end, come again."""
+    """Reads values of one kind, and reuses the last few if their bytes, which define their own end, come again."""
 
     def __init__(self, read: Callable[[Source], T]) -> None:
         self._read = read
-        self._known: tuple[tuple[bytes, T], ...] = ()  # replaced as a whole, for there may be threads
+        self._known: tuple[tuple[bytes, T], ...] = ()  # replaced as a whole, because there may be threads
 
     def take(self, source: Source) -> T:
         for raw, value in self._known:
@@ -378,19 +378,19 @@ def ascending_rows(table: IntArray) -> bool:
 
 
 def require(*holds: object) -> None:
-    """Refuse what no stream can leave: each of these must hold, an array everywhere."""
+    """Raise unless all conditions hold, arrays in every cell; otherwise no stream can have produced the bytes."""
     if not all(part is True or np.all(part) for part in holds):  # type: ignore[call-overload]
         raise DamageError("the counts contradict each other")
 
 
 class WeightForm:
-    """Whether sums of weights are in the largest units, and say more than the counts they belong to."""
+    """Checks that weight sums are canonical: in the largest possible unit, and not all equal to their counts."""
 
     def __init__(self, scale: int) -> None:
         self._scale, self._union, self._more = scale, 0, False
 
     def add(self, sums: Iterable[int], counts: Iterable[int], finer: int = 0) -> None:
-        """Look at some sums and their counts, which are in units of ``2**-finer``."""
+        """Include these sums, and their counts in units of ``2**-finer``, in the check."""
         scale, union, more = self._scale, self._union, self._more
         for value, count in zip(sums, counts, strict=True):
             union |= value
@@ -398,5 +398,5 @@ class WeightForm:
         self._union, self._more = union, more
 
     def holds(self) -> bool:
-        """Whether these would not be written otherwise, or not at all."""
+        """Whether all sums so far are in canonical form."""
         return self._more and (self._scale == 0 or self._union & 1 == 1)

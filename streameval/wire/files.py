@@ -23,19 +23,19 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-CLOSE_FIRST = sys.platform == "win32"  # where nobody can rename or remove a file that is open
-_SLOTS = 8  # names of temporary files of one file in which leftovers are looked for
-_FAR = 2**30  # where Windows locks a byte, as what is locked cannot be read
+CLOSE_FIRST = sys.platform == "win32"  # because Windows cannot rename or remove an open file
+_SLOTS = 8  # how many names of temporary files are searched for leftovers
+_FAR = 2**30  # offset of the byte to lock on Windows, far behind the data because locked bytes cannot be read
 FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _ACL = "system.posix_acl_access"
-# What file systems answer that cannot sync a folder; EACCES of one that may not be listed, and of every one on Windows.
+# Errors of file systems that cannot sync a folder; EACCES if it may not be listed, and always on Windows.
 _CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EROFS, errno.EACCES}
 
 T = TypeVar("T")
 
 
 def path_text(path: object) -> str:
-    """A path as a string; `InputError` for what is none, or what no file can be called."""
+    """A path as a string; `InputError` if it is no path, or cannot be the name of a file."""
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else b""
     with contextlib.suppress(UnicodeEncodeError):
         if isinstance(text, str) and text[-1:] not in ("", "/", os.sep) and b"\0" not in os.fsencode(text):
@@ -49,10 +49,10 @@ def write_file(
 ) -> None:
     """Write all of the bytes or leave the old file: a temporary file in the same folder, flushed to disk, then renamed.
 
-    Once this returns, the data is on disk. Mode, owner, group and attributes stay as far as the system allows. What
-    a link leads to is replaced, not the link; hard links of it keep the old content. ``note`` is called with the status
-    of the new file before that is replaced. `OSError` if it cannot be written, also for what is there and is no file,
-    such as a device.
+    Once this returns, the data is on disk. Mode, owner, group and attributes stay as far as the system allows. Of a
+    symbolic link the target is replaced, not the link; hard links keep the old content. ``note`` is called with the
+    status of the new file before it replaces the old one. `OSError` if the file cannot be written, or if the path
+    exists and is no regular file, such as a device.
     """
     path = path_text(path)
     with _naming_target(path):
@@ -64,22 +64,22 @@ def write_file(
             with os.fdopen(file.fileno(), "wb", closefd=False) as buffer:
                 buffer.writelines((pieces,) if isinstance(pieces, bytes) else pieces)
             _flush(file.fileno())
-            if CLOSE_FIRST:  # elsewhere it is held until it is renamed, or others might take it for a leftover
+            if CLOSE_FIRST:  # otherwise it stays locked until the rename, so that no process removes it as a leftover
                 file.close()
-            written = os.lstat(temporary)  # Windows sets the time of the last write once a file is closed
+            written = os.lstat(temporary)  # after closing, because Windows sets the time of the last write then
             note(written)
             try:
                 temporary.replace(target)
-            except OSError:  # a network may lose the answer, and not find the old name when it asks again
+            except OSError:  # a network file system may lose the reply, and fail when it repeats a successful rename
                 if not is_same(target, written):
                     raise
         except BaseException:
             _discard(temporary, file)
             raise
         finally:
-            with contextlib.suppress(OSError):  # all of it is on disk
+            with contextlib.suppress(OSError):  # all data is on disk already
                 file.close()
-    try:  # the rename itself must reach the disk, where folders can be synced
+    try:  # the rename itself must reach the disk too, if folders can be synced
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -92,15 +92,15 @@ def write_file(
 
 
 def _flush(file: int) -> None:
-    """Write to the disk itself; on macOS fsync only fills its cache."""
+    """Flush to the disk itself; on macOS fsync only reaches the cache of the disk."""
     try:
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)
-    except (AttributeError, OSError):  # elsewhere; as of a network
+    except (AttributeError, OSError):  # not macOS; a network file system
         os.fsync(file)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise the `OSError` that `write_file` would raise, as far as one can know before there is anything to write."""
+    """Raise the `OSError` that `write_file` would raise, as far as it can be known in advance."""
     path = path_text(path)
     with _naming_target(path):
         target, old = _resolved(path)
@@ -114,7 +114,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 @contextlib.contextmanager
 def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let errors name the file that is to be written, not the temporary one, and why."""
+    """Make errors name the target, not the temporary file, and give the reason."""
     try:
         yield
     except OSError as error:
@@ -128,7 +128,7 @@ def _naming_target(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None]:
-    folder = os.path.realpath(Path(path).parent, strict=True)  # or absent/../file would be a file that is there
+    folder = os.path.realpath(Path(path).parent, strict=True)  # strict, so that absent/../file is an error
     target = Path(os.path.realpath(Path(folder, Path(path).name)))
     try:
         old = target.stat()
@@ -141,18 +141,18 @@ def _resolved(path: str | os.PathLike[str]) -> tuple[Path, os.stat_result | None
 
 
 def short_name(target: Path, suffix: str) -> str:
-    """The name of a file that belongs to another, short however long the name of the other is."""
-    import hashlib  # only here, so that importing the package stays quick
+    """The name of an auxiliary file of ``target``: short, however long the name of the target is."""
+    import hashlib  # imported late, so that importing the package stays quick
 
     return f".streameval-{hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()}-{suffix}"
 
 
 def _open_temporary(target: Path, mode: int) -> tuple[Path, io.FileIO]:
-    """A new file in the same folder, open and in use. What killed processes have left is removed."""
+    """A new file in the same folder, open and locked. Temporary files of killed processes are removed first."""
     for slot in range(0 if CLOSE_FIRST else _SLOTS):
         leftover = target.with_name(short_name(target, f"{slot}.tmp"))
         with (
-            contextlib.suppress(OSError),  # there is none, as nearly always, or it is not ours to remove
+            contextlib.suppress(OSError),  # usually there is none; or we may not remove it
             io.FileIO(os.open(leftover, os.O_RDONLY | os.O_NONBLOCK | FLAGS)) as file,
         ):
             if hold(file.fileno()):
@@ -165,7 +165,7 @@ def _open_temporary(target: Path, mode: int) -> tuple[Path, io.FileIO]:
             continue
         if hold(file.fileno()) is not False and is_same(temporary, os.fstat(file.fileno())):
             break
-        file.close()  # somebody takes it for a leftover and removes it
+        file.close()  # another process takes it for a leftover and removes it
     return temporary, file
 
 
@@ -178,7 +178,7 @@ def is_same(path: Path, file: os.stat_result) -> bool:
 
 
 def _discard(temporary: Path, file: io.FileIO) -> None:
-    """Remove a temporary file, if it is still under its name; another process may use the name after it."""
+    """Remove a temporary file, unless its name belongs to another file by now."""
     with contextlib.suppress(OSError):
         if CLOSE_FIRST:
             file.close()
@@ -188,7 +188,7 @@ def _discard(temporary: Path, file: io.FileIO) -> None:
 
 
 def _take_over(file: int, target: Path, old: os.stat_result) -> None:
-    """Give a file the owner, the attributes and the mode of another, as far as this system allows, and no more."""
+    """Give a file the owner, attributes and mode of the old one, as far as the system allows, but no more rights."""
     for owner in (old.st_uid, -1) if hasattr(os, "fchown") else ():  # only root may give a file to another
         with contextlib.suppress(OSError):
             os.fchown(file, owner, old.st_gid)
@@ -199,11 +199,11 @@ def _take_over(file: int, target: Path, old: os.stat_result) -> None:
 
 
 def _copy_attributes(file: int, target: Path) -> bool:
-    """Whether the bits of the group mean the same: with an access list, they limit everybody who is in it."""
+    """Copy attributes; False if the access list cannot be copied, in which case the mode bits of the group differ."""
     names: list[str] = []
     with contextlib.suppress(OSError, AttributeError):  # as on Windows
         names = os.listxattr(target)
-        os.removexattr(file, _ACL)  # which the folder gives to new files
+        os.removexattr(file, _ACL)  # new files inherit an access list from the folder
     same = True
     for name in names:
         try:
@@ -214,7 +214,7 @@ def _copy_attributes(file: int, target: Path) -> bool:
 
 
 def hold(file: int) -> bool | None:
-    """Mark an open file as in use until it is closed; False if it is already, None if this system cannot mark files."""
+    """Lock an open file until it is closed; False if it is locked already, None if this system cannot lock files."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -233,13 +233,13 @@ def hold(file: int) -> bool | None:
 
 
 def read_file(path: str | os.PathLike[str], decode: Callable[[bytes], T], max_bytes: int | None = None) -> T:
-    """What a file that this package wrote holds; of any other or larger one it reads the start, for `FormatError`."""
+    """Decode a file that this package wrote; for a foreign or too large file `FormatError`, without reading it all."""
     flags = FLAGS & ~getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     path = path_text(path)
     with naming(path):
         with io.FileIO(path, opener=lambda name, _: os.open(name, flags)) as file:
             status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may never end
+            if not stat.S_ISREG(status.st_mode):  # reading a pipe may block, and a device may never end
                 reads = wording("load() reads files that save() wrote", "write its bytes to a file, and name that")
                 raise FormatError(f"this is not a regular file; {reads}")
             if max_bytes is not None and status.st_size > max_bytes:

@@ -27,7 +27,7 @@ _KINDS = {
     "labelsets": (),
 }
 _FRACTIONS = {pairing.CONFUSION: 1, pairing.CONTRIBUTION: 2}
-"""How many of numerator and denominator a kind needs: the denominator, or both; in the other kinds both are 1."""
+"""How many columns the fractions of a kind need: 1 the denominator, 2 the numerator as well; otherwise both are 1."""
 _BITS: dict[Part, int] = {part: 1 << place for place, part in enumerate(PARTS)}
 
 
@@ -57,13 +57,13 @@ def _columns_of(blocks: Iterable[PairBlock], kind: int) -> Iterator[tuple[IntArr
 
 def _columns_of_sets(blocks: Iterable[SetBlock]) -> Iterator[tuple[IntArray, ...]]:
     for sets, times, _ in blocks:
-        # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+        # Plus 1, because zeros would take no bytes, and then a few bytes could claim any amount of memory.
         members = np.array(list(chain.from_iterable(sets)), np.int64) + 1
         yield np.array(list(map(len, sets)), np.int64), members, np.array(times, np.int64)
 
 
 def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], decisions: Decided) -> PairContent:
-    """What `put_pairs` wrote, of a state with these options and labels; read again whenever it is asked for."""
+    """The content that `put_pairs` wrote for these options and labels; pairs and sets are decoded at every use."""
     require(labels == decisions.labels)
     chosen, examples = options.parts, decisions.examples
     kinds = {kind: _Kind(source, kind) for name in chosen for kind in _KINDS[name]}
@@ -72,7 +72,7 @@ def take_pairs(source: Source, options: PairOptions, labels: tuple[Label, ...], 
     cells: tuple[Any, Any] = decisions.cells, None
     whole, form = 0, WeightForm(scale or 0)
     if scale is None:
-        own, plain = decisions.scale, replace(decisions, scale=None)  # with weights, cells would be heavier than counts
+        own, plain = decisions.scale, replace(decisions, scale=None)  # then each cell must weigh its count
         require(own is None or _weights_of(decisions, own) == _weights_of(plain, own))
     else:
         weights, whole = _weights_of(decisions, scale)
@@ -101,7 +101,7 @@ class _Kind:
         self.times = source.packed(length)
 
     def blocks(self, source: Source, scale: int | None) -> Iterator[PairBlock]:
-        """All pairs. The source stands before their weights, if there are any."""
+        """All pairs. With a scale, ``source`` must be at their weights."""
         for at in range(0, len(self.times), ROWS):
             times = self.times[at : at + ROWS]
             keys = np.ones((len(times), 5), np.int64)
@@ -121,7 +121,7 @@ class _Sets:
         self._members, self._times = source.packed(size), source.packed(len(self._lengths))
 
     def blocks(self, source: Source, scale: int | None) -> Iterator[SetBlock]:
-        """All sets. The source stands before their weights, if there are any."""
+        """All sets. With a scale, ``source`` must be at their weights."""
         end = 0
         for at in range(0, len(self._lengths), ROWS):
             bounds = list(accumulate(self._lengths[at : at + ROWS].tolist(), initial=0))
@@ -145,7 +145,7 @@ def _weights_of(decisions: Decided, scale: int) -> tuple[list[list[int]], int]:
     return [[value << up >> down for value in row] for row in rows], whole << up >> down
 
 
-# -- whether some stream can leave it ---------------------------------------------------------------------------------
+# -- whether a stream can have produced the content -------------------------------------------------------------------
 
 
 def _check_pairs(
@@ -155,7 +155,7 @@ def _check_pairs(
     whole: tuple[int, int],
     form: WeightForm,
 ) -> None:
-    """Refuse pairs that are not distinct and in order, or more than their cells; these are counts and any weights."""
+    """Refuse pairs that are not sorted and distinct, or that exceed their cells in counts or in weights, if any."""
     width, examples = len(cells[0]), whole[0]
     safe = examples < 2**62 // (ROWS + 1)
     keys, before = np.zeros((0, 5), np.int64), [0, 0]
@@ -167,9 +167,9 @@ def _check_pairs(
             (kind != pairing.TRUE_PRED) | (row != column), (kind < pairing.TRUE_TRUE) | ((row >= 0) & (column >= 0)),
             (row == column) | (num == 1),
         ]  # fmt: skip
-        keys = np.concatenate([keys[-1:], block])  # with what the last of those before came to
+        keys = np.concatenate([keys[-1:], block])  # with the last pair before, whose sums are in ``before``
         require(*checks, ascending_rows(keys))
-        same = np.cumsum((np.diff(keys[::-1, 1:3], axis=0) != 0).any(axis=1)) == 0  # as the last pair
+        same = np.cumsum((np.diff(keys[::-1, 1:3], axis=0) != 0).any(axis=1)) == 0  # labels of the last pair
         sums: list[Any] = [times if safe else times.astype(object)]
         if cells[1] is not None:
             form.add(weights, times.tolist())
@@ -183,7 +183,7 @@ def _check_pairs(
 def _check_sets(
     blocks: Iterable[SetBlock], cells: tuple[IntArray, Integers | None], whole: tuple[int, int], form: WeightForm
 ) -> None:
-    """Refuse label sets that are not distinct and in order, or that do not occur as often as their labels do."""
+    """Refuse label sets that are not sorted and distinct, or do not add up to the counts of their labels."""
     width, before = len(cells[0]), tuple[tuple[int, ...], ...]()
     by_label, totals = [[0] * width, [0] * width], [0, 0]
     for sets, times, weights in blocks:

@@ -19,7 +19,7 @@ from streameval.states.weights import trailing_zeros
 from streameval.wire.fields import FINEST, LONGEST, Option, Sink, Source, WeightForm, ascending_rows, choice, require
 
 _FINEST_GAIN = 1074
-# Weights times inverse propensities, which are float64 as well, times squares of ranks.
+# Enough bytes for weights times inverse propensities, which are float64 too, times squares of ranks.
 _LONGEST = 2 * LONGEST
 
 
@@ -59,13 +59,13 @@ def _parts(options: RankingOptions) -> tuple[int, ...]:
 def _weights_of(content: RankingContent) -> Iterator[int]:
     for table in content.tables:
         for sums, weights in zip(listed(table.sums), table.weights(), strict=True):
-            yield from (weight for value, weight in zip(sums, weights, strict=True) if value)  # nothing has no weight
+            yield from (weight for value, weight in zip(sums, weights, strict=True) if value)  # 0 has no weight
 
 
 def take_rankings(
     source: Source, options: RankingOptions, labels: tuple[Label, ...], decisions: DecisionContent
 ) -> RankingContent:
-    """What `put_rankings` wrote, of a state with these options and labels."""
+    """The content that `put_rankings` wrote for these options and labels."""
     fixed, examples = decisions.fixed, decisions.examples
     mentions = np.concatenate([np.zeros(fixed, np.int64), source.column(len(labels) - fixed)])
     plain = list[tuple[IntArray, np.ndarray[Any, np.dtype[Any]]]]()
@@ -73,7 +73,7 @@ def take_rankings(
     for which, (width, parts) in enumerate(zip(KEYS, _parts(options), strict=True)):
         length = source.count()
         keys = source.columns(length, width)
-        # Sums of keys must not pass 64 bits, nor the keys of the kernel 32.
+        # Sums of keys must fit into 64 bits, and the keys of the kernel into 32.
         require(int(keys.max(initial=0)) <= (len(labels) if which < MAIN else top))
         if which < GAINS:
             plain.append((keys, np.pad(source.columns(length, parts), ((0, 0), (0, PARTS[which] - parts)))))
@@ -94,14 +94,14 @@ def take_rankings(
     return content
 
 
-# -- whether some stream can leave it ---------------------------------------------------------------------------------
+# -- whether a stream can have produced the content -------------------------------------------------------------------
 
 Sums: TypeAlias = tuple[IntArray, Integers]
 """The keys of a table, and their sums or weighted sums."""
 
 
 def is_possible(content: RankingContent) -> bool:
-    """Whether some stream can have left it: the tables are in canonical form and do not contradict each other."""
+    """Whether a stream can have produced a content: its tables are canonical and do not contradict each other."""
     if not (_in_form(content) and _in_bounds(content)):
         return False
     readings = [[table.sums for table in content.tables]]
@@ -115,13 +115,13 @@ def is_possible(content: RankingContent) -> bool:
 
 
 def _summable(keys: IntArray, sums: Integers) -> Sums:
-    """The same, as Python integers where products of the two could pass 64 bits, also added up."""
+    """Keys and sums, in Python integers if the sum of their products could exceed 64 bits."""
     most = 4 * (len(keys) + 1) * (int(keys.max(initial=0)) + 1) * (int(sums.max(initial=0)) + 1)
     return keys, sums if most < 2**63 else sums.astype(object)
 
 
 def _in_form(content: RankingContent) -> bool:
-    """Whether keys and scales are as they are always written, and weighted sums say more than the sums."""
+    """Whether keys and scales are canonical, and weighted sums differ from the sums."""
     gains = [value for which in (GAINS, IDEALS) for value in content.tables[which].sums.reshape(-1).tolist()]
     ordered = all(ascending_rows(table.keys) and bool((table.sums[:, 0] > 0).all()) for table in content.tables)
     if not ordered or not (content.gain_scale == 0 or trailing_zeros(gains) == 0):
@@ -134,7 +134,7 @@ def _in_form(content: RankingContent) -> bool:
 
 
 def _in_bounds(content: RankingContent) -> bool:
-    """Whether keys name labels and ranks that there are, and counts of them are not too large."""
+    """Whether keys name existing labels and possible ranks, and counts do not exceed the examples."""
     size, options, examples = len(content.labels), content.options, content.examples
     groups, first, rows, labels, hits, gains, ideals = content.tables
     m, l, a, g = groups.keys.T  # noqa: E741
@@ -149,7 +149,7 @@ def _in_bounds(content: RankingContent) -> bool:
     column, rank = labels.keys.T
     checks += [column < size, rank <= options.label_ranks, labels.sums[:, 0] <= examples]
     k, sure, places, whole, within, a, g = hits.keys.T
-    straddles, end = whole > 0, a + g  # whether a group does
+    straddles, end = whole > 0, a + g  # straddles: whether any group straddles k
     checks += [np.isin(k, options.hit_cutoffs), sure <= size, within <= whole]
     checks += [straddles == (number > 0) for number in (places, within, whole - places)]
     checks.append(np.where(end > k, (places == k - a) & (whole == g), (end <= k - places) & (sure > 0)))
@@ -162,7 +162,7 @@ def _in_bounds(content: RankingContent) -> bool:
 
 
 def _fit(groups: Sums, hits: Sums, rows: Sums) -> bool:
-    """Whether sums lie where those of any examples do, which holds for weighted sums as well."""
+    """Whether sums obey the inequalities that all examples obey; weighted sums obey them too."""
     checks: list[Flags] = []
     for keys, sums in (groups, hits):
         (*_, a, g), (t, upto, square) = keys.T, sums.T
@@ -175,7 +175,7 @@ def _fit(groups: Sums, hits: Sums, rows: Sums) -> bool:
 
 
 def _agree(content: RankingContent, tables: list[Sums]) -> bool:
-    """Whether different tables tell of the same true labels."""
+    """Whether the tables agree on how many labels are true."""
     groups, first, rows, labels, hits = tables[:5]
     if not _fit(groups, hits, rows):
         return False
@@ -186,7 +186,7 @@ def _agree(content: RankingContent, tables: list[Sums]) -> bool:
         _by_size(groups[0], t, t * (a + g) - upto),
     )
     (_, rank), (true, above) = labels[0].T, labels[1].T
-    ranked = (rank > 0) & content.options.label_precisions  # then every rank counts, and labels are those of groups
+    ranked = (rank > 0) & content.options.label_precisions  # if so, all ranks are counted, as in groups
     in_labels = true[rank == 0].sum()
     return (
         all(map(np.array_equal, *by_size))
@@ -200,7 +200,7 @@ def _agree(content: RankingContent, tables: list[Sums]) -> bool:
 
 
 def _by_size(keys: IntArray, true: Integers, wrong: Integers) -> Sums:
-    """Two numbers, added up for each m and l, where they are not both 0; keys ascend."""
+    """The sums of two numbers by m and l, except where both are 0; ``keys`` ascend."""
     starts = np.flatnonzero(np.any(np.diff(keys[:, :2], axis=0, prepend=-1) != 0, axis=1))
     sums = np.stack([true, wrong], axis=1)
     sums = np.add.reduceat(sums, starts) if len(starts) else sums
@@ -212,7 +212,7 @@ def _ideals_agree(content: RankingContent, tables: list[Sums]) -> bool:
     ranks = content.options.gain_ranks
     (of_gains, _), (of_ideals, ideals) = tables[GAINS:]
     if not ranks:
-        return not len(of_ideals)  # nor gains, whose ranks are below
+        return not len(of_ideals)  # gains are empty too, as no rank is below 0
     keys, sums = tables[2]
     sizes = {min(m, ranks) for m in keys[(keys[:, 0] > 0) & (sums[:, 0] > 0), 0].tolist()}
     known = {*of_ideals[:, 0].tolist()}

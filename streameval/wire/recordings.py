@@ -1,4 +1,4 @@
-"""The examples that windows remember as bytes."""
+"""The examples that windows store, as bytes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:
     lengths, slots, many, columns = (Blocks() for _ in range(4))
     weights, stamps, scores = list[Any](), list[bytes](), list[Any]()
     plain = narrow = True
-    large = recording.size > 64 * BLOCK  # then the examples are put in order twice, rather than kept
+    large = recording.size > 64 * BLOCK  # then blocks are made twice to save memory
     for block in recording.blocks():
-        # One more than each, since a column of zeros takes no room, and what is read must not outgrow the bytes.
+        # Plus 1, because zeros would take no bytes, and then a few bytes could claim any amount of memory.
         lengths.add(block.lengths + 1)
         slots.add(block.slots + 1, keep=not large)
         plain &= block.weights is None
@@ -54,7 +54,7 @@ def put_recording(sink: Sink, recording: Recording, *, scored: bool) -> None:
 def take_recording(
     source: Source, declared: tuple[Label, ...], *, timed: bool, scored: bool, predicts: bool
 ) -> Recording:
-    """What `put_recording` wrote, where these labels are declared; ``predicts``: labels can be predicted."""
+    """The recording that `put_recording` wrote; ``predicts``: whether labels can be predicted."""
     labels = take_labels(source, declared)
     fixed, width, read = len(declared), len(labels), _Read(source, timed=timed, scored=scored)
     mentioned = np.zeros(width, np.bool_)
@@ -96,7 +96,7 @@ class _Read:
             self._scores = source.array(len(self._columns), f"<f{self.size_of_score}")
 
     def blocks(self, width: int) -> Iterator[Examples]:
-        """The examples, of so many labels."""
+        """The examples, over ``width`` labels."""
         slot = entry = 0
         latest = -(2**63)
         require(width < 2**31 // 5)

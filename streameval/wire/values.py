@@ -24,14 +24,14 @@ _PLAIN = "str, int, bool, bytes, None or tuples of these"
 _KNOWN = {TUPLE: _PLAIN, FLOAT: f"float, {_PLAIN}", SPAN: "a number, a date or a timedelta of whole microseconds"}
 
 PackedValues: TypeAlias = "bytes | array[float] | tuple[Any, ...]"
-"""Values in little memory: booleans as bytes, floats as an array, anything else as it is."""
+"""Values in compact form: booleans as bytes, floats as an array, anything else as a tuple."""
 
 
 def put_value(sink: Sink, value: object, top: int, name: str = "the value") -> None:
-    """Write a value whose kind is at most ``top``; `InputError` if it is of no such kind. ``name`` is what it is."""
+    """Write a value whose kind is at most ``top``, or raise `InputError`, which calls the value ``name``."""
     try:
         _put(sink, value, top, _DEEPEST)
-    except (ValueError, OverflowError):  # of no such kind; or a string that is no Unicode, or a year past 9999 in UTC
+    except (ValueError, OverflowError):  # of no such kind; a string with lone surrogates; a year past 9999 in UTC
         what = f"{name} {quoted(value)}, of type {type(value).__name__}"
         raise InputError(f"{what}, cannot be saved; give {_KNOWN[top]}") from None
 
@@ -99,14 +99,14 @@ def _plain(value: Any) -> Any:
 
 
 def plain_time(value: Any) -> Any:
-    """A time or a span of numpy as Python has it, cut to microseconds; anything else as it is."""
+    """A time or span of numpy as a Python object, cut to microseconds; anything else unchanged."""
     kind: Any = type(value)
     time = kind(value, "us").item() if issubclass(kind, np.datetime64 | np.timedelta64) else value
-    return time if isinstance(time, date | timedelta) else value  # unless it is missing, or too far away
+    return time if isinstance(time, date | timedelta) else value  # NaT and times out of range stay as they are
 
 
 def packed(values: tuple[Any, ...]) -> PackedValues:
-    """Values in little memory."""
+    """Values in compact form, see `PackedValues`."""
     kinds = set(map(type, values))
     return bytes(values) if kinds == {bool} else array("d", values) if kinds == {float} else values
 
@@ -135,15 +135,15 @@ def take_values(source: Source) -> PackedValues:
 
 
 class Names:
-    """Writes or reads tuples of distinct names one after the other. Those of the one before are not written again."""
+    """Writes or reads tuples of distinct names, one after the other. A tuple is not written again if it is repeated."""
 
     def __init__(self) -> None:
         self._names: tuple[Any, ...] | None = None
         self._raw = b""
-        self._strings: dict[str, str] = {}  # so that names share them
+        self._strings: dict[str, str] = {}  # so that equal strings are in memory once
 
     def put(self, sink: Sink, names: tuple[Any, ...], *, ordered: bool = False) -> None:
-        """Write names; ``ordered`` if in the order of their bytes, whatever their own."""
+        """Write names; ``ordered``: in the order of their bytes, whatever their order in the tuple."""
         same = names is self._names
         if not same:
             parts = list(map(_bytes_of, names))
@@ -153,7 +153,7 @@ class Names:
         sink.append(b"\0" if same else b"\1" + self._raw)
 
     def take(self, source: Source) -> tuple[Any, ...]:
-        """What `put` wrote; where names are the same again, the same tuple."""
+        """The names that `put` wrote; if they are repeated, the same tuple."""
         if source.byte(1):
             names = [take_value(source, FLOAT) for _ in range(source.count())]
             self._names = tuple([self._strings.setdefault(one, one) if type(one) is str else one for one in names])
@@ -179,7 +179,7 @@ _LABELS = Cached(_labels_in_order)
 
 
 def take_labels(source: Source, declared: tuple[Label, ...]) -> tuple[Label, ...]:
-    """Declared labels, and those that follow: in order, and none of them declared."""
+    """Declared labels, then those that are read, which must be sorted and not declared."""
     grown = _LABELS.take(source)
     if not (declared and grown):
         return declared or grown

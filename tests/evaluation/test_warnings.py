@@ -125,7 +125,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "classes predicted": ({}, draw(lambda n: ({*"ab"[n % 2 :]}, [*DRAW.choice(["a", "b"], 3)])), 20, "in y_pred have"),
     "joined labels": ({}, draw(lambda n: ([["a,b", "c,a", "b"][n % 3]], {*"abc"[n % 3 :]})), 20, "give string.split("),
     "joined labels on both sides": (
-        {}, draw(lambda n: ([["a;b", "c", "b;c", "a"][n % 4]], [["a", "b", "b;c"][n % 3]])), 20, "'a;b', are several"),
+        {}, draw(lambda n: ([["a;b", "c", "b;c", "a"][n % 4]], [["a", "b", "b;c"][n % 3]])), 20, "'a;b', are other"),
     "strings of booleans": ({}, repeat((["True", "False"], ["False"] * 2)), 20, "give np.asarray(rows) == 'True', for"),
     "rows of yes and no": ({}, repeat((["n", "n"], ["Y", "n"]), (["Y"], ["Y"])), 20, "np.asarray(rows) == 'Y', for"),
     "all ignored": ({"labels": ["a"], "unknown": "ignore"}, repeat(({1}, {"a"})), 20, "every label of y_true is ign"),
@@ -146,7 +146,7 @@ SUSPECTED: dict[str, tuple[dict[str, Any], Callable[[int], Stream], int, str]] =
     "argmax": (RANKS, draw(lambda n: ([n % 4], np.argsort(-DRAW.random(4))[:1])), 20, "integers, as ids of labels"),
     "close scores": (
         {"metrics": ["roc_auc_macro"]}, draw(lambda _: (bits(), 0.5 + 1e-6 * DRAW.random(4))), 101, "bins hide the or"),
-    "joined": ({}, repeat((["a", "b"], ["a, b"]), (["b", "c"], ["b and c"])), 20, "y_pred, such as 'a, b', are sev"),
+    "joined": ({}, repeat((["a", "b"], ["a, b"]), (["b", "c"], ["b and c"])), 20, "y_pred, such as 'a, b', are other"),
     "joined truths": ({}, repeat((["a#b"], ["a", "b"]), (["b\u3001c"], ["c", "b"])), 20, "y_true, such as 'a#b', are"),
     "joined predictions of sets": ({}, repeat((["a"], {"a,b", "c"}), (["b"], {"b,c", "a"})), 20, "in y_pred, such as"),
     "joined labels in lists, some empty": (
