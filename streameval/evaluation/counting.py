@@ -254,7 +254,7 @@ class Accumulator(Details, Mergeable):
     def _number(self, spec: MetricSpec) -> str:
         try:
             value = evaluate(spec, self._core.views().of(spec))
-        except MetricError:  # such as log loss of scores that are no probabilities
+        except MetricError:  # for example log loss of scores that are not probabilities
             return "?"
         return f"{value:.6g}" if isinstance(value, float) else f"<{number_of(len(value), 'label')}>"
 
@@ -285,7 +285,7 @@ for _method in (Accumulator.update, Accumulator.update_many, Accumulator.revert)
     _method.__qualname__ = _method.__name__  # Python's own errors about arguments must not name this class
 
 
-# -- for holders of evaluators and metrics: windows, slices and traces; see `core_of` too ------------------------------
+# -- functions for windows, slices and traces, which hold evaluators and metrics; see `core_of` too --------------------
 
 
 def start(

@@ -96,7 +96,7 @@ def _evaluator(metrics: Any, **reading: Any) -> Evaluator:
 def _count(counts: Evaluator, *sides: object, **options: Any) -> None:
     counts.update_many(*sides, **options)
     if not counts.examples:
-        warn("y_true and y_pred have no examples, so each value is that of zero_division=")
+        warn("y_true and y_pred have no examples, so each value is what zero_division= says")
 
 
 @explained

@@ -56,7 +56,7 @@ class Saveable(Guarded):
 
     @classmethod
     def _decoded(cls, data: bytes) -> Self:
-        from streameval.wire.envelope import decoding, opened  # only when asked, as importing should be quick
+        from streameval.wire.envelope import decoding, opened  # late, so that importing the package stays quick
 
         _, source = opened(data, (cls._holder,))
         with decoding():
@@ -72,7 +72,7 @@ class Saveable(Guarded):
     @explained
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bytes to a file, atomically; `streameval.load` reads it."""
-        from streameval.wire.files import write_file  # only when asked, as importing should be quick
+        from streameval.wire.files import write_file  # imported late, so that importing the package stays quick
 
         with held(self):
             write_file(path, self._pieces())

@@ -31,7 +31,7 @@ class CurveWeights(SumCells[Never]):
         return [self.cell.prepare_store(table)]
 
     def prepare_merges(self, own: Any, added: list[Added], *, known: bool) -> list[Part | int]:
-        """Prepare to add or subtract tables; ``own`` is the current one. Returns parts, or the code where one fails."""
+        """Prepare to add or subtract tables; ``own`` is the current one. Returns a part or a code for each of them."""
         tables = [own, *(table for table, *_ in added)]
         scale = max(table.scale for table in tables)
         words = max(own.words, words_needed(sum(table.whole << scale - table.scale for table in tables)))

@@ -28,7 +28,7 @@ from streameval.states.weights import ExactSums, common_scale, exact_integers
 
 Key: TypeAlias = int | RowKey
 BLOCK = 2**11
-"""How many rows are read at once where memory matters."""
+"""How many rows are read at once to save memory."""
 _NARROW = 64  # up to this number of labels, weighing lists as rows takes a quarter of the time
 
 

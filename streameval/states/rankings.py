@@ -300,7 +300,7 @@ class RankingTables(View[Rankings]):
 
     @cached_property
     def rows(self) -> Rows:
-        """All examples but those whose every label is masked."""
+        """All examples except those in which every label is masked."""
         table = self._table(2)
         m, labels, u, h = _columns(table.keys)
         rows = Rows(m, labels, u, self.size - h, *self._sums(table))

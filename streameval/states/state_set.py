@@ -30,7 +30,7 @@ _AT_ONCE = 2**21  # groups times labels, up to which groups are counted in one p
 
 
 class StateSet:
-    """The states of one object by name, over one `LabelIndex`; first the decisions, which mention every label."""
+    """The states of one object by name, over one `LabelIndex`; the decisions, which mention every label, are first."""
 
     __slots__ = ("decisions", "labels", "root", "states")
     decisions: Decisions

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 # In Python 3.11 that of `functools` has one lock for all objects, on which the child of a fork can wait forever.
 class cached_property(Generic[T]):  # noqa: N801  # as that of functools
-    """A property that is computed when it is first asked for; two threads may both compute it."""
+    """A property that is computed when it is first read; two threads may both compute it."""
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self._compute, self.__doc__ = compute, compute.__doc__

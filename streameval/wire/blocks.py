@@ -14,7 +14,7 @@ from streameval.states.weights import trailing_zeros
 ROWS = 2**12
 """How many rows of a large table are written or read at once."""
 
-NEVER_WRITTEN = "they hold the right values in a form that is never written"
+NEVER_WRITTEN = "they hold values in a form that is never written"
 
 REASONS = {  # why bytes are no valid columns, by the code of the kernel
     packing.CUT: "they end within a column of integers",

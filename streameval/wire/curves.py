@@ -163,7 +163,7 @@ def _check(content: CurveContent, blocks: Iterable[CurveBlock]) -> None:
         sums.add(moments.ravel().tolist(), moments_of(counts, words).ravel().tolist())
         weights, residuals, squares = np.moveaxis(moments, 2, 0)
         np.add.at(totals, np.repeat(np.arange(first, first + len(offsets) - 1), np.diff(offsets)), weights.sum(axis=1))
-        # Without these, residuals <= weights * _LOWER holds as well.
+        # If neither holds, residuals <= weights * _LOWER as well.
         exceeds |= bool((squares > residuals * _LOWER).any() or (weights * squares < residuals * residuals).any())
     for side in content.sides.T:
         mentions += side.astype(np.uint64)  # the sum of two numbers below 2**63 fits

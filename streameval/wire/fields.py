@@ -217,7 +217,7 @@ class Source:
         value = self._data[self._at]
         self._at += 1
         if value > top:
-            raise DamageError(f"{value} where at most {top} can stand")
+            raise DamageError(f"a byte is {value}, and may be at most {top}")
         return value
 
     def varint(self) -> int:
@@ -296,7 +296,7 @@ class Source:
         """An integer of at most ``longest`` bytes."""
         size = self.varint()
         if size > longest:
-            raise DamageError(f"a sum of {size} bytes")
+            raise DamageError(f"a sum of {size} bytes, and at most {longest} are possible")
         start = self._passed(size)
         if size and not self._data[self._at - 1]:
             raise DamageError(NEVER_WRITTEN)

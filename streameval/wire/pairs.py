@@ -169,7 +169,7 @@ def _check_pairs(
         ]  # fmt: skip
         keys = np.concatenate([keys[-1:], block])  # with the last pair before, whose sums are in ``before``
         require(*checks, ascending_rows(keys))
-        same = np.cumsum((np.diff(keys[::-1, 1:3], axis=0) != 0).any(axis=1)) == 0  # labels of the last pair
+        same = np.cumsum((np.diff(keys[::-1, 1:3], axis=0) != 0).any(axis=1)) == 0  # labels are those of the last
         sums: list[Any] = [times if safe else times.astype(object)]
         if cells[1] is not None:
             form.add(weights, times.tolist())

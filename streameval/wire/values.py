@@ -159,7 +159,7 @@ class Names:
             self._names = tuple([self._strings.setdefault(one, one) if type(one) is str else one for one in names])
             require(len(set(self._names)) == len(self._names))
         if self._names is None:
-            raise DamageError("the names of nothing before")
+            raise DamageError("names are repeated, but there are none before")
         return self._names
 
 
