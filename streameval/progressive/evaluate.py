@@ -33,8 +33,8 @@ class Snapshot:
     time
         When the truth of the last of these examples became known, if there is a ``time=``.
     seconds, prediction
-        If requested: how long it took so far, and what was counted as the prediction of the last of these examples, or
-        None where the model predicted nothing.
+        If requested: the seconds since the start, and the prediction that was counted for the last of these examples;
+        None if the model predicted nothing.
     """
 
     step: int
@@ -146,7 +146,7 @@ def iter_progressive_evaluate(
     Parameters
     ----------
     seconds, prediction
-        Whether snapshots hold the time it took, and the last prediction.
+        Whether snapshots hold the elapsed time, and the last prediction.
     dataset, model, metric, predict, no_prediction, weight, weight_for, time, delay, learn
         As for `progressive_evaluate`.
 

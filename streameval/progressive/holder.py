@@ -1,4 +1,4 @@
-"""What `Pending` and `Trace` share: they update evaluators, and are saved with them; and states of any class."""
+"""The base of `Pending` and `Trace`, which update evaluators and are saved with them; and helpers for any state."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _HOLDERS = (Sliced, Rolling, TimeRolling, Tumbling, Fading)
 
 
 def read_state(data: bytes, *more: Any) -> AnyState:
-    """What `to_bytes` was called on, whichever class it was; ``more`` are classes that are taken besides states."""
+    """Read a state of any class from its bytes; ``more`` are classes that are accepted besides states."""
     kinds: dict[int | None, Any] = {METRIC: Metric, **{kind._holder: kind for kind in (*_HOLDERS, *more)}}
-    kind = kinds.get(holder_of(data), Evaluator)  # which says what is wrong
+    kind = kinds.get(holder_of(data), Evaluator)  # raises for other bytes
     return kind.from_bytes(data)  # type: ignore[no-any-return]  # one of these, unless it is one of ``more``
 
 
 def check_class(state: object, name: str, *more: type) -> None:
-    """Raise unless this is one of our states; ``name`` is who asks."""
+    """Raise unless an object is a state of this package; messages call the caller ``name``."""
     if isinstance(state, type):
         raise InputError(f"{name} takes an object, not the class {state.__name__}; write {state.__name__}()")
     if not isinstance(state, (Evaluator, Metric, Sliced, Window, *more)):
@@ -60,7 +60,7 @@ def _advice_for_river(metric: Any) -> str:
 
 
 def check_empty(state: Any, name: str, start: str, advice: str = "") -> None:
-    """Raise `InputError` if a state has counted anything; ``name`` is who asks, and ``start`` how it starts."""
+    """Raise `InputError` if a state has counted anything; the message says that ``name`` starts ``start``."""
     if state.to_bytes() != emptied(state).to_bytes():
         this = f"this {type(state).__name__} has counted already"
         raise InputError(f"{name} starts {start}, but {this}; give one that has counted nothing{advice}")
@@ -74,12 +74,12 @@ def check_compatible(fresh: Any, state: Any, context: str) -> None:
 
 
 class Holder(Saveable):
-    """Updates evaluators that are its user's, and is saved with them."""
+    """Updates evaluators that the user passed, and is saved with them."""
 
-    _saved: ClassVar[tuple[str, ...]]  # those parameters that bytes start with
-    _taken: ClassVar[tuple[type, ...]] = ()  # what it takes besides evaluators, metrics and windows
-    _strict = False  # whether what cannot be saved is refused at once
-    _cell: commit.Cell  # of what changes in one step with them
+    _saved: ClassVar[tuple[str, ...]]  # the parameters that bytes start with
+    _taken: ClassVar[tuple[type, ...]] = ()  # classes that it takes besides evaluators, metrics and windows
+    _strict = False  # whether values that cannot be saved are refused on arrival
+    _cell: commit.Cell  # holds what changes in one step with the evaluators
     _targets: dict[str, Target]  # the evaluators by name; a single one has the name ""
 
     def copy(self) -> Self:
@@ -95,33 +95,33 @@ class Holder(Saveable):
         return result
 
     def __getstate__(self) -> dict[str, Any]:
-        return copy.deepcopy(self)._contents()  # of one moment
+        return copy.deepcopy(self)._contents()  # consistent: it holds the guard
 
     def __setstate__(self, contents: dict[str, Any]) -> None:
         self.__dict__.update(contents, _guard=commit.Guard(), _cell=commit.Root().cell(contents["_cell"]))
 
     def _contents(self) -> dict[str, Any]:
-        """All that copies have, with nothing of the kernel in it."""
+        """The attributes that copies have, without objects of the kernel."""
         return {name: value for name, value in vars(self).items() if name != "_guard"} | {"_cell": self._cell.value}
 
     @property
-    def _inner_guards(self) -> list[commit.Guard]:  # type: ignore[override]  # which nobody sets
+    def _inner_guards(self) -> list[commit.Guard]:  # type: ignore[override]  # read-only
         return [guard for target in self._targets.values() for guard in guards_of(target.evaluator)]
 
     @abstractmethod
     def _parameters(self) -> dict[str, Any]:
-        """What it was constructed with besides the evaluators."""
+        """The arguments of the constructor besides the evaluators."""
 
     @abstractmethod
     def _put(self, sink: Sink) -> None: ...
 
     @abstractmethod
     def _take(self, source: Source) -> None:
-        """Become what `_put` wrote."""
+        """Read what `_put` wrote."""
 
     @classmethod
     def _target(cls, evaluator: object, name: str) -> Target:
-        """What updates an evaluator that can be changed in one step with this, and be saved in it."""
+        """The target for an evaluator, or `InputError` if it cannot be changed in one step with this and saved."""
         target, kind = Target(evaluator, name), type(evaluator)
         counts = next((base for base in kind.__mro__ if "update" in vars(base)), kind)
         ours = isinstance(evaluator, (Accumulator, Window, *cls._taken))
@@ -161,7 +161,7 @@ class Holder(Saveable):
     def __eq__(self, other: object) -> bool:
         try:
             return self is other or super().__eq__(other)
-        except InputError:  # what cannot be saved is equal to itself
+        except InputError:  # what cannot be saved equals only itself
             return False
 
     def _display(self) -> tuple[str, Sequence[Table]]:
@@ -169,7 +169,7 @@ class Holder(Saveable):
 
     def _differences(self, other: Self) -> list[str]:
         one, two = (dict(each._parameters(), evaluators=[*each._targets]) for each in (self, other))
-        pairs = zip(self._targets.values(), other._targets.values(), strict=False)  # of the same names, or these differ
+        pairs = zip(self._targets.values(), other._targets.values(), strict=False)  # used only if the names agree
         return parameter_differences(one, two) or [
             text for mine, theirs in pairs for text in differences(mine.evaluator, theirs.evaluator)
         ]
@@ -192,7 +192,7 @@ def emptied(state: Any) -> Any:
 
 
 def become(state: Any, source: Any, context: str) -> None:
-    """Let a state, and what it updates, take over another; `MergeError` unless that has its configuration."""
+    """Replace the content of a state, and of what it updates, by another's; `MergeError` if configurations differ."""
     check_compatible(state, source, context)
     if not isinstance(state, Holder):
         take_over(state, source)
@@ -204,7 +204,7 @@ def become(state: Any, source: Any, context: str) -> None:
 
 
 def refuse_unsavable(state: Any) -> None:
-    """From now on, let a state refuse at once what cannot be saved, not when it is saved."""
+    """From now on, let a state refuse values that cannot be saved on arrival, not only when it is saved."""
     if isinstance(state, Holder):
         state._strict = True
         for target in state._targets.values():

@@ -59,7 +59,7 @@ class Predictor:
         raise self._single(y_pred)
 
     def _scored(self, y_pred: Mapping[Any, Any]) -> dict[Any, Any]:
-        """Labels and their scores, where River gives the probabilities of False and True."""
+        """Labels and their scores; of River's probabilities of False and True, the one of True."""
         scored = {}
         for label, value in y_pred.items():
             if isinstance(label, bool):
@@ -114,7 +114,7 @@ class Question:
 
 
 class Loop:
-    """The order of things, with all arguments checked before anything happens."""
+    """Predicts, counts and learns in order; all arguments are checked before the first example."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class Loop:
                 question.y_pred = predict(question.x, question.extra)
                 self._answered(question)
                 continue
-            x, y = item  # the common case in as few steps as can be, since counting takes less than a microsecond
+            x, y = item  # the common case in as few steps as possible, since counting takes less than a microsecond
             y_pred = predict(x, _NOTHING)
             if y_pred is not None or not skips:
                 try:
@@ -197,7 +197,7 @@ class Loop:
                 question.y_pred = self._predict(question.x, question.extra)
                 yield self._answered(question)
                 continue
-            # Before the truth is due, the stream may reuse what it gave, and the model may change it.
+            # Copies, because the stream may reuse its objects, and the model change them, before the truth is due.
             x, extra = question.x, question.extra
             question.x, question.y, question.extra = map(_independent, (x, question.y, extra))
             question.y_pred = _independent(self._predict(x, extra))
@@ -207,7 +207,7 @@ class Loop:
         self._end()
 
     def _end(self) -> None:
-        """Record the last row of a trace, which the number of examples need not end with."""
+        """Record the last row of a trace, which is missing if the number of examples is no multiple of ``every``."""
         if isinstance(self._target.evaluator, Trace) and self._target.evaluator.examples:
             self._target.evaluator.record()
 
@@ -252,7 +252,7 @@ class Loop:
 
 
 def _independent(value: Any) -> Any:
-    """A copy that shares nothing which can change; a deep copy takes ten times as long for the usual mappings."""
+    """A copy that shares nothing mutable; for common mappings a shallow copy does, ten times as fast as a deep one."""
     kind = type(value)
     if (kind is dict and _ATOMS.issuperset(map(type, value.values()))) or kind is set:
         return value.copy()
@@ -260,7 +260,7 @@ def _independent(value: Any) -> Any:
 
 
 def _reader(name: str, field: object) -> Callable[..., Any] | None:
-    """What reads the time, the delay or the weight of an example, if there is one."""
+    """A function that reads the time, the delay or the weight of an example; None without a ``field``."""
     if field is None:
         return None
     if isinstance(field, str):

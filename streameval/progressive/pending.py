@@ -88,16 +88,16 @@ class Pending(Holder, Generic[EvaluatorT]):
         max_age = None if max_age is None else _checked_age(max_age)
         self._targets = {"": self._target(evaluator, "evaluator")}
         read_by: Any = evaluator.evaluators.values() if isinstance(evaluator, Trace) else [evaluator]
-        # Empty ones, which read each prediction when it is made: those that count learn of it with its truth.
+        # Empty copies, which check each prediction when it is made: the evaluators see it only with its truth.
         self._trials = [fresh_of(one.snapshot() if isinstance(one, Window) else one) for one in read_by]
         self._max_pending, self._max_age = max_pending, max_age
         self._refuses = no_prediction == "error"
-        # Popping the oldest of a plain dict looks at every place that was ever emptied before it.
+        # To find its oldest entry, a plain dict scans all slots that were emptied before it.
         self._waiting: OrderedDict[Hashable, _Entry] = OrderedDict()
         self._labels: tuple[object, ...] = ()
         self._guard = commit.Guard()
-        # The time, how many were late, how many were dropped by ``max_pending`` and by ``max_age``, and the predictions
-        # that leave or join those that wait; see `_carry_over`.
+        # The time; how many truths had no prediction; how many predictions ``max_pending`` and ``max_age`` dropped; and
+        # the entries to remove from and to add to ``_waiting``, see `_carry_over`.
         self._cell = commit.Root().cell((None, 0, 0, 0, (), ()))
 
     def predict(self, key: Hashable, y_pred: object, *, t: object = None) -> None:
@@ -106,14 +106,14 @@ class Pending(Holder, Generic[EvaluatorT]):
         Parameters
         ----------
         key
-            By what the truth will be matched, such as the number of the request: any hashable value under which no
+            What the truth will be matched by, such as the number of the request: any hashable value under which no
             prediction waits. Keys that are equal are one key, as in a dict: 1, 1.0 and True.
         y_pred
             The prediction, in any form that the evaluator takes but sparse rows for rankings or curves, else
-            `InputError`. A compact copy is stored. Here ``label_limit`` refuses a prediction with more labels;
-            whether they fit those counted when its truth arrives, `observe` says by `LabelError`, and it still waits.
+            `InputError`. A compact copy is stored. A prediction of more labels than ``label_limit`` is refused here;
+            if only those counted by then leave no room for them, `observe` raises `LabelError`, and it still waits.
         t
-            The time now, at which the prediction arrives here: numbers or datetimes, which must not go backwards.
+            The time of this call: numbers or datetimes, which must not go backwards from call to call.
             Needed if there is a ``max_age``.
         """
         self._at(t)
@@ -136,13 +136,13 @@ class Pending(Holder, Generic[EvaluatorT]):
             if self._waiting_at(key, now) is not None:
                 waits = f"a prediction already waits under key {quoted(key)}"
                 raise InputError(f"{waits}; give each prediction a key of its own")
-            # Most predictions name the same labels: they share them.
+            # Most predictions name the same labels, so they share one tuple.
             if type(row) is Row and row.values is not None:
                 self._labels = row.labels
             waiting, old = self._waiting, 0 if self._max_age is None else self._too_old(now)
             full = limit is not None and len(waiting) - old >= limit
-            if now is self._cell.value[0] and not full:  # nothing is too old then
-                waiting[key] = row, t  # in one step
+            if now is self._cell.value[0] and not full:  # the time is the same, so nothing is too old
+                waiting[key] = row, t  # atomic
             else:
                 self._commit(now, added=((key, (row, t)),), full=full)
 
@@ -178,7 +178,7 @@ class Pending(Holder, Generic[EvaluatorT]):
                 return
 
     def _count_plain(self, key: Hashable, y_true: object, weight: Weight, mask: object) -> bool:
-        """Count an example that runs no code of the user, if it is one that waits, in as few steps."""
+        """Count a waiting prediction in few steps; False if none waits or reading runs code of the user."""
         evaluator: Any = self.evaluator
         if self._max_age is not None or isinstance(evaluator, Trace) or (entry := self._waiting_at(key, None)) is None:
             return False
@@ -206,20 +206,20 @@ class Pending(Holder, Generic[EvaluatorT]):
         )
 
     def _twin(self, key: Hashable) -> str:
-        """What to say where no prediction waits under an integer, but under the string of it, or the reverse."""
+        """Advice if no prediction waits under this key, but one under the same number as a string, or the reverse."""
         number = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 20 else None
         twin = str(key) if type(python_value(key)) is int else number
         waits = f"one waits under {quoted(twin)}: keys are compared with their type; use one type for both"
         return waits if twin is not None and twin in self._waiting else ""
 
     def _too_old(self, now: object) -> int:
-        """How many of the oldest predictions are dropped at a time."""
+        """How many predictions are older than ``max_age`` at a time; they come first."""
         return sum(1 for _ in takewhile(lambda entry: self._is_old(entry[1], now), self._waiting.values()))
 
     def _commit(
         self, now: object, *pairs: Change, gone: _Changes = (), added: _Changes = (), late: int = 0, full: bool = False
     ) -> None:
-        """Commit changes with the time, what is gone and what is added; ``full``: one more than has room."""
+        """Commit changes, the time, and the entries that go and come; with ``full``, the oldest makes room."""
         _, so_far, by_number, by_age, *_ = self._cell.value
         old = full if self._max_age is None else self._too_old(now) + full
         gone = *islice(self._waiting.items(), old), *gone
@@ -228,9 +228,9 @@ class Pending(Holder, Generic[EvaluatorT]):
         self._carry_over()
 
     def _carry_over(self) -> None:
-        """Take out of the mapping what is gone, and put in what was added: until then, readers look at both."""
+        """Apply to `_waiting` what the cell says is gone and added; until then, readers combine both (`_present`)."""
         (*status, gone, added), waiting = self._cell.value, self._waiting
-        # To do so twice is harmless, so each change begins with it, whatever interrupted the last one.
+        # Doing so twice is harmless, so each change begins with it, in case the last one was interrupted.
         for key, entry in gone:
             if waiting.get(key) is entry:
                 del waiting[key]
@@ -253,7 +253,7 @@ class Pending(Holder, Generic[EvaluatorT]):
         del self._waiting[key]
 
     def _waiting_at(self, key: Hashable, now: object) -> _Entry | None:
-        """What waits under a key and is not too old."""
+        """The prediction that waits under a key, unless it is too old."""
         try:
             entry = self._waiting.get(key)
         except TypeError:
@@ -269,7 +269,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @property
     def evaluator(self) -> EvaluatorT:
-        """What counts the pairs."""
+        """The evaluator that counts the pairs."""
         return cast("EvaluatorT", self._targets[""].evaluator)
 
     @property
@@ -289,7 +289,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @property
     def _present(self) -> Mapping[Hashable, _Entry]:
-        """What waits, also where the last change was not carried over."""
+        """The waiting predictions, even if the last change was not carried over."""
         *_, gone, added = self._cell.value
         if not added and all(self._waiting.get(key) is not entry for key, entry in gone):
             return self._waiting
@@ -307,7 +307,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
     @reads
     def __contains__(self, key: Hashable) -> bool:
-        """Whether a prediction waits under a key; a TypeError, as of a dict, if it cannot be one."""
+        """Whether a prediction waits under a key; TypeError, as from a dict, if the key is not hashable."""
         return key in self._present
 
     @reads
@@ -356,7 +356,7 @@ class Pending(Holder, Generic[EvaluatorT]):
 
 
 def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
-    """A prediction that waits as bytes, after others."""
+    """The bytes of a waiting prediction, which follow those that ``predictions`` wrote before."""
     sink = Sink()
     put_value(sink, key, TUPLE, "key")
     put_value(sink, entry[1], SPAN, "t")

@@ -20,19 +20,19 @@ _PLAIN = {str, int, float, bool, type(None)}
 
 
 class Row(NamedTuple):
-    """A mapping in two parts, of which the labels are shared between predictions; or a set, which has no values."""
+    """A mapping as labels, which predictions can share, and values; or a set as labels without values."""
 
     labels: tuple[object, ...]
     values: PackedValues | None
 
 
 def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
-    """An independent, compact copy of a prediction; ``labels`` are shared with it if they are those of a mapping."""
+    """An independent, compact copy of a prediction; it shares ``labels`` if the prediction maps just these."""
     y_pred = unwrapped(y_pred, "y_pred")
     if isinstance(y_pred, Mapping):
         same = len(y_pred) == len(labels) and all(map(is_, y_pred, labels))  # equal is not enough, since True == 1
         values = packed(tuple(y_pred.values()))
-        if isinstance(values, tuple) and not {*map(type, values)} <= _PLAIN:  # may change, such as arrays
+        if isinstance(values, tuple) and not {*map(type, values)} <= _PLAIN:  # values such as arrays can change
             values = packed(tuple(map(score_value, values)))
         return Row(labels if same else tuple(y_pred), values)
     if isinstance(y_pred, AbstractSet):
@@ -60,7 +60,7 @@ _TYPES = ("|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", 
 
 
 class Predictions:
-    """Writes or reads compact copies one after the other; labels that are those of the one before are written once."""
+    """Writes or reads compact copies in sequence; labels equal to those of the copy before are not written again."""
 
     def __init__(self) -> None:
         self._sets, self._mappings = Names(), Names()

@@ -1,4 +1,4 @@
-"""How evaluators are called: what has ``update`` and ``get``, and may take ``weight`` or ``w``, ``mask`` and ``t``."""
+"""How evaluators are called: they have ``update`` and ``get``, and may take ``weight`` or ``w``, ``mask`` and ``t``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Target:
 
     def __init__(self, evaluator: Any, name: str = "evaluator") -> None:
         check_object(evaluator, f"{name} must be")
-        if isinstance(evaluator, Mapping):  # which has other methods of these names
+        if isinstance(evaluator, Mapping):  # its methods of these names mean something else
             raise InputError(f"{name} must be one object, not the mapping {quoted(evaluator)}; give a Trace of it")
         for verb in ("update", "get"):
             if not callable(getattr(evaluator, verb, None)):
@@ -45,7 +45,7 @@ class Target:
             needs = f"{name} must have update(y_true, y_pred), but that of {self._name} needs {more[0]}= too"
             raise InputError(f"{needs}; call update in a loop of your own, or use one evaluator for each slice")
         self.needs_t = accepted.get("t", False)
-        if isinstance(evaluator, Window):  # the same class may be of examples or of time
+        if isinstance(evaluator, Window):  # one class of windows may count examples or time
             self._t = self.needs_t = evaluator.timed
 
     def refuse_weight(self) -> None:
@@ -58,7 +58,7 @@ class Target:
             raise InputError(f"{self._name} needs the time of each example; give t=, or time= where examples are read")
 
     def keywords(self, weight: object, mask: object, t: object) -> dict[str, object]:
-        """The keywords of one call; refused are those that say something that the evaluator would ignore."""
+        """The keywords of one call; `InputError` for a weight that the evaluator does not take, or a missing time."""
         arguments: dict[str, object] = {}
         if type(weight) not in NUMBERS or weight != 1:
             self.refuse_weight()
@@ -77,10 +77,10 @@ class Target:
 
 
 def keywords_of(method: Callable[..., object]) -> dict[str, bool]:
-    """The parameters of a method after the first two, each with whether it must be given."""
+    """The parameters of a method after the first two, each with whether it is required."""
     try:
         parameters = list(inspect.signature(method).parameters.values())
-    except (TypeError, ValueError):  # a builtin that does not tell
+    except (TypeError, ValueError):  # a builtin without a signature
         return {}
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return dict.fromkeys(_PASSED, False)
@@ -89,7 +89,7 @@ def keywords_of(method: Callable[..., object]) -> dict[str, bool]:
 
 
 def reads_scores(evaluator: object) -> bool:
-    """Whether numbers in ``y_pred`` are scores to this evaluator; what does not say so, as in River, reads labels."""
+    """Whether an evaluator reads numbers in ``y_pred`` as scores; those of River, without this attribute, do not."""
     return bool(getattr(evaluator, "reads_scores", False))
 
 
@@ -130,13 +130,13 @@ def _spec_of(evaluator: object) -> MetricSpec | None:
 
 
 def instant(t: Any) -> Any:
-    """A time as it is compared: one of Python, and in UTC if it has a zone, whose clock may go back an hour."""
+    """A time for comparisons, as a Python value; in UTC if it has a zone, because local clocks may go back an hour."""
     t = plain_time(t)
     return t.astimezone(UTC) if isinstance(t, datetime) and t == t and t.utcoffset() is not None else t
 
 
 def check_order(before: Any, t: Any, name: str) -> None:
-    """Raise unless ``t`` is a time that does not lie before another one, if there is one."""
+    """Raise unless ``t`` is a time, and not before the time ``before`` if there is one."""
     before = t if before is None else before
     try:
         # Strings and sets compare too, but are no times.

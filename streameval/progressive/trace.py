@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _SIDES = ("low", "high")
-"""What a row has, under a key with one of these words in addition, of values whose bounds are apart."""
+"""Under a key with one of these words appended, a row holds a bound of a value that is not exact."""
 _Row: TypeAlias = tuple[int, object, dict[tuple[Any, ...], float]]
 
 
 class _Rows(list[_Row]):
-    """Rows, which do not change, so that copies share them."""
+    """A list of rows. Rows never change, so deep copies of the list share them."""
 
     def __deepcopy__(self, memo: dict[int, object]) -> _Rows:
         return _Rows(self)
@@ -88,9 +88,9 @@ class Trace(Holder):
         self._every = every
         self._metrics = None if metrics is None else _checked_metrics(metrics, self._targets)
         self._guard = commit.Guard()
-        # A list of all rows is too long to copy for each: as many of it count as are committed.
+        # Copying the list for each row would be slow: it grows in place, and the cell says how many rows count.
         self._written = _Rows()
-        self._cell = commit.Root().cell((0, None, 0))  # how many examples there are, the time, and how many rows
+        self._cell = commit.Root().cell((0, None, 0))  # the number of examples, the time, the number of rows
 
     @classmethod
     def _named_targets(cls, evaluators: object) -> dict[str, Target]:
@@ -134,7 +134,7 @@ class Trace(Holder):
     ) -> None:
         """Count many examples in every evaluator: the same as one by one, or none if anything is wrong.
 
-        Arguments are those of `Evaluator.update_many`. `InputError` where windows count: `update` them one by one.
+        Arguments are those of `Evaluator.update_many`. `InputError` if an evaluator is a window: call `update` instead.
         """
         for name, one in self.evaluators.items():
             if not isinstance(one, Accumulator):
@@ -144,7 +144,7 @@ class Trace(Holder):
         gathered = list[tuple[Core, list[Batch]]]()
         for one in self.evaluators.values():
             core = scratch(one)
-            core.reader.again = True  # batches are looked at more than once
+            core.reader.again = True  # batches are read more than once
             gathered.append((core, list(core.read_many(sides[0], sides[1], sides[2], sides[3], null=null))))
         if examples := sum(batch.examples for batch in gathered[0][1]):
             before = self.examples
@@ -171,7 +171,7 @@ class Trace(Holder):
             commit.Root.commit(parts)
 
     def _write(self) -> None:
-        """Write down the row of the last example, if one is due, which follows its commit."""
+        """Store the row of the last example, if one is due, after the commit of the example."""
         with self._guard:
             self._store(self._completed())
 
@@ -179,18 +179,18 @@ class Trace(Holder):
         commit.Root.commit([self._cell.prepare_store((*self._cell.value[:2], rows))])
 
     def _completed(self) -> int:
-        """Add the row of the last example if it is due; how many rows there are then. The guard is held."""
+        """Add the row of the last example if it is due; return the number of rows. The guard is held."""
         count, due = int(self._cell.value[2]), self._due()
-        self._written[count:] = due  # in place of what a call that was interrupted has left
+        self._written[count:] = due  # replaces what an interrupted call left
         return count + len(due)
 
     def _look(self) -> None:
-        """Let evaluators warn before a change, which they do not where a row is written, as guards are held there."""
+        """Let evaluators warn before a change: when a row is written, guards are held, so they do not warn."""
         for target in self._targets.values():
             look_at(target.evaluator)
 
     def _count_plain(self, y_true: object, y_pred: object, weight: Weight, mask: object) -> bool:
-        """Count an example that runs no code of the user, if it is one and all evaluators can read it."""
+        """Count an example if all evaluators can read it without running code of the user; else return False."""
         evaluators = self.evaluators.values()
         with commit.Guards([self._guard, *[one._guard for one in evaluators]]):
             parts = self._prepare(None, ())
@@ -212,7 +212,7 @@ class Trace(Holder):
         return self, self._prepare, (t, changes)
 
     def _prepare(self, t: object, changes: Sequence[Change]) -> list[Part]:
-        """Prepare what `_change` read, and that there is one more example; the guards are held until the commit."""
+        """Prepare to count what `_change` read, as one more example; the guards are held until the commit."""
         examples, moment, rows = self._cell.value
         rows = rows if examples % self._every else self._completed()
         parts = [self._cell.prepare_store((examples + 1, self._moment(moment, t), rows))]
@@ -221,7 +221,7 @@ class Trace(Holder):
         return parts
 
     def record(self) -> None:
-        """Record a row now, in place of one recorded after the same number of examples."""
+        """Record a row now; it replaces a row that was recorded after the same number of examples."""
         self._look()
         with self._guard:
             count = self._completed()
@@ -234,7 +234,7 @@ class Trace(Holder):
         return self._written[: self._cell.value[2]] + self._due()
 
     def _due(self) -> list[_Row]:
-        """The row of the last example, which is written after the commit, if it is not yet; the guard is held."""
+        """The row of the last example, if it is due but not stored yet; the guard is held."""
         examples, _, count = self._cell.value
         is_due = examples and not examples % self._every
         return [self._row()] if is_due and (not count or self._written[count - 1][0] != examples) else []
@@ -293,7 +293,7 @@ class Trace(Holder):
         rows = self._rows
         columns: dict[str, list[object]] = {"examples": [examples for examples, _, _ in rows]}
         moments = [moment for _, moment, _ in rows]
-        # Of a zone its text, as those of dateutil cannot be hashed.
+        # The repr of a zone, because zones of dateutil cannot be hashed.
         if kinds := {(type(one), repr(getattr(one, "tzinfo", None))) for one in moments if one is not None}:
             columns["time"] = moments if len(kinds) == 1 else [*map(instant, moments)]  # a column has one kind
         return columns | {column_of(key): [row.get(key, math.nan) for _, _, row in rows] for key in self._keys()}
@@ -307,7 +307,7 @@ class Trace(Holder):
         return to_polars(self.columns())
 
     def _keys(self) -> list[Key]:
-        """The columns, those of one metric side by side."""
+        """The keys of the columns; those of one metric and evaluator are adjacent."""
         keys = dict.fromkeys(key for _, _, row in self._rows for key in row if len(key) == 3)
         order = {lines: place for place, lines in enumerate(dict.fromkeys(key[:2] for key in keys))}
         return sorted(keys, key=lambda key: order[key[:2]])
@@ -317,7 +317,7 @@ class Trace(Holder):
     ) -> Axes:
         """Plot the values against time, or against the number of examples, and return the axes; needs matplotlib.
 
-        It draws what was recorded, or some ``metrics`` of it, on ``ax`` or new axes; a ``title`` of "" is none.
+        It draws all that was recorded, or only ``metrics``, on ``ax`` or new axes; with ``title=""`` it has no title.
         `InputError` if there is no row yet, `MetricError` if a metric was not recorded.
         """
         from streameval.plots.curves import plot_lines  # only when asked, so that importing the package stays quick
@@ -336,7 +336,7 @@ class Trace(Holder):
 
     @reads
     def _lines(self, *, timed: bool = True) -> tuple[str, Sequence[Any], list[Line]]:
-        """What pictures draw: what the values stand along, time if every row has one, where, and the lines."""
+        """What plots draw: the name of the x axis, "time" if every row has one, its values, and the lines."""
         rows = self._rows
         examples, times = ([row[place] for row in rows] for place in (0, 1))
         lines = []
@@ -403,7 +403,7 @@ def _bytes_of(rows: Iterable[_Row]) -> Iterator[bytes]:
 
 
 def _values_of(evaluator: Any, metrics: tuple[str, ...] | None) -> list[MetricValue]:
-    """What an evaluator answers now: all that it was constructed with, or those of ``metrics`` that it can answer."""
+    """The present values of an evaluator: of its own metrics, or of those in ``metrics`` that it can answer."""
     with held(evaluator):
         current = evaluator._current()
         core = core_of(current)

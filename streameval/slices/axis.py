@@ -1,4 +1,4 @@
-"""The slices along one axis: which values have a slice of their own, what all other values come to, and their bytes."""
+"""The slices along one axis: which values have their own slice, where all other values are counted, and the bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import LABEL, put_value, take_value
 
 Grouping: TypeAlias = tuple[IntArray, list[Key]]
-"""For each example the place of its slice among these keys."""
+"""For each example the index of its slice in the list of keys."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def axes_of(by: str | Iterable[str], cross: Iterable[Iterable[str]], max_slices:
 
 def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
     _check_ordered(value, argument)
-    several: object = value
-    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(several, Iterable) else ()
+    any_value: object = value
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(any_value, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"{argument} must be a name or several, not {quoted(value)}")
     if len(set(names)) < len(names):
@@ -66,10 +66,10 @@ def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def _check_ordered(several: object, argument: str) -> None:
+def _check_ordered(value: object, argument: str) -> None:
     """Raise for a mapping, and for a set, whose order would differ from one process to the next."""
-    if isinstance(several, AbstractSet | Mapping):
-        unordered = f"{argument} must be in order, not a {type(several).__name__}"
+    if isinstance(value, AbstractSet | Mapping):
+        unordered = f"{argument} must be in order, not a {type(value).__name__}"
         raise InputError(f"{unordered}; give a list, such as sorted(...)")
 
 
@@ -90,16 +90,16 @@ def _combinations_of(cross: Iterable[Iterable[str]], by: tuple[str, ...]) -> tup
 
 @dataclass(slots=True, eq=False)
 class AxisSlices(Generic[A]):
-    """The slices along an axis. Slices without examples may come and stay; where one goes, all this is replaced.
+    """The slices along an axis. Empty slices may be added in place; to remove a slice, this object is replaced.
 
-    Of the values that examples have, those ``max_slices`` have slices that come first in a fixed pseudo-random order,
-    whatever the order of examples and merges. A value that is not among them never will be. So while the rest has
-    examples, just these slices are there, and all have examples.
+    Of the values that examples have, the first ``max_slices`` in a fixed pseudo-random order have slices, whatever the
+    order of examples and merges. A value that is not among them never gets a slice later. So while the rest has
+    examples, exactly these slices exist, and all of them have examples.
     """
 
     axis: Axis
-    slices: dict[Key, A]  # with that of `REST`
-    _last: bytes = b""  # once the rest has examples, the rank of the last slice
+    slices: dict[Key, A]  # includes `REST`
+    _last: bytes = b""  # once the rest has examples: the rank of the last slice, cached
 
     @property
     def rest(self) -> A:
@@ -107,12 +107,12 @@ class AxisSlices(Generic[A]):
         return self.slices[REST]
 
     def find(self, key: Key) -> A | None:
-        """Where the next example with a key is counted; None if its slice is still to come."""
+        """The slice that counts the next example with a key; None if it does not exist yet."""
         part = self.slices.get(key)
         return self.rest if part is None and not self.selected([key])[0] else part
 
     def selected(self, keys: Iterable[Key]) -> tuple[list[Key], set[Key]]:
-        """Which of these keys have slices once they have examples; and, if that may displace slices, all that stay."""
+        """The keys that have slices once examples have them; if slices may be displaced, also the keys that stay."""
         keys = [key for key in keys if key]
         if self.rest.examples:
             self._last = self._last or max(rank_of(key) for key in self.slices if key)
@@ -130,7 +130,7 @@ class AxisSlices(Generic[A]):
         return sum(part.examples for part in self.slices.values())
 
     def ordered(self) -> list[tuple[Key, A]]:
-        """The slices in order; last, where it has examples, the rest."""
+        """The slices in order, then the rest if it has examples."""
         keys = sorted(self.keys(), key=in_order) + [REST] * bool(self.rest.examples)
         return [(key, self.slices[key]) for key in keys]
 
@@ -141,11 +141,11 @@ class AxisSlices(Generic[A]):
         return total
 
     def copy(self, guard: commit.Guard) -> AxisSlices[A]:
-        """Independent slices with the same examples, of the object that a guard belongs to."""
+        """Independent slices with the same examples, for the object of this guard."""
         return AxisSlices(self.axis, {key: built_like(part, guard=guard) for key, part in self.slices.items()})
 
     def grouped(self, columns: list[Coded]) -> Grouping:
-        """Which slices examples with these values are of, if they come next; the last is the rest."""
+        """The slice of each example with these values, if they are counted next; the last key is the rest."""
         own = [columns[place] for place in self.axis.places]
         codes, keys = own[0] if len(own) == 1 else crossed(own)
         of_slices, _ = self.selected(keys)
@@ -157,7 +157,7 @@ class AxisSlices(Generic[A]):
     def with_examples(
         self, added: dict[Key, StateSet], empty: A, guard: commit.Guard
     ) -> tuple[AxisSlices[A], dict[Key, A], list[tuple[A, StateSet]]]:
-        """These slices or what replaces them, new ones to be put among them, and pairs of what is merged with what."""
+        """These slices or their replacement, new slices to add to them, and pairs of a slice and counts to merge."""
         added = {key: part for key, part in added.items() if part.examples}
         own, stay = self.selected(added)
         group, displaced = self, [added[key] for key in added.keys() - own]
@@ -168,7 +168,7 @@ class AxisSlices(Generic[A]):
         fresh = {key: built_like(empty, guard=guard) for key in own if key not in group.slices}
         merges = [(fresh[key] if key in fresh else group.slices[key], added[key]) for key in own]
         if len(displaced) > 1:
-            together = core_of(empty).states.copy()  # of many labels only those that they mention
+            together = core_of(empty).states.copy()  # with only the labels that they mention
             for states in displaced:
                 together.merge(states)
             displaced = [together]
@@ -176,19 +176,19 @@ class AxisSlices(Generic[A]):
 
 
 def put_axes(sink: Sink, axes: Sequence[Axis]) -> None:
-    """Write what examples are sliced by: the axes of one name each, then those of several."""
-    single, several = ([axis for axis in axes if (len(axis.names) > 1) is many] for many in (False, True))
+    """Write the axes: those of one name, then the combinations."""
+    single, combined = ([axis for axis in axes if (len(axis.names) > 1) is many] for many in (False, True))
     sink += (varint(axes[0].max_slices), varint(len(single)))
     for axis in single:
         sink.string(axis.names[0])
         sink.byte(0)
-    sink.varint(len(several))
-    for axis in several:
+    sink.varint(len(combined))
+    for axis in combined:
         sink += map(varint, (len(axis.places), *axis.places))
 
 
 def take_axes(source: Source) -> dict[str, Any]:
-    """The arguments of `streameval.Sliced` that make the axes which `put_axes` wrote."""
+    """Read what `put_axes` wrote, as arguments of `streameval.Sliced`."""
     max_slices, by, cross = source.varint(), list[str](), []
     for _ in range(source.count()):
         by.append(source.string())
@@ -201,7 +201,7 @@ def take_axes(source: Source) -> dict[str, Any]:
 
 
 def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
-    """The slices along an axis in their order, then the rest."""
+    """The bytes of the slices along an axis in order, then of the rest."""
     slices = [(key, part) for key, part in group.ordered() if key]
     yield varint(len(slices))
     for key, part in [*slices, (REST, group.rest)]:
@@ -213,7 +213,7 @@ def slices_in_pieces(group: AxisSlices[Any]) -> Iterator[bytes]:
 
 
 def take_slices(source: Source, fresh: AxisSlices[Any], guard: commit.Guard) -> AxisSlices[Any]:
-    """The slices that `slices_in_pieces` wrote, or `FormatError` if no examples leave such ones."""
+    """Read what `slices_in_pieces` wrote; `FormatError` if no examples can lead to such slices."""
     axis, empty = fresh.axis, fresh.rest
     count, slices = source.count(), dict[Key, Any]()
     for width in [len(axis.names)] * count + [0]:

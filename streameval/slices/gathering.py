@@ -1,4 +1,4 @@
-"""Which examples belong together by the columns of slice values, and many of them read once and counted apart."""
+"""Columns of slice values as codes, and batches of examples that are read once and counted by slice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streameval.states.state_set import StateSet
 
 
 class Coded(NamedTuple):
-    """For each row the place of its key among ``keys``, each of which some row has."""
+    """For each row the index of its key in ``keys``; each key occurs in some row."""
 
     codes: IntArray
     keys: list[Key]
@@ -39,7 +39,7 @@ def coded(column: object, name: str) -> Coded:
         if proper:
             return Coded(codes, [(typed(value, name),) for value in values])
         return _used(codes, values, name)
-    if hasattr(values, "factorize") and values.dtype != object:  # of objects pandas takes 1 and True for one value
+    if hasattr(values, "factorize") and values.dtype != object:  # for objects, pandas treats 1 and True as equal
         codes, values = values.factorize()
         return _used(np.asarray(codes, np.int64), values.tolist(), name)
     if form in ("array", "frame"):
@@ -52,7 +52,7 @@ def coded(column: object, name: str) -> Coded:
         values = array.tolist()
     values = list(values)
     kinds = set(map(type, values))
-    if not (kinds <= {str} or kinds <= {int}):  # values that are equal may be of different types
+    if not (kinds <= {str} or kinds <= {int}):  # equal values may have different types
         values = [typed(value, name) for value in values]
     places: dict[Any, int] = {}
     codes = np.fromiter((places.setdefault(value, len(places)) for value in values), np.int64, len(values))
@@ -60,7 +60,7 @@ def coded(column: object, name: str) -> Coded:
 
 
 def _used(codes: IntArray, values: Sequence[object], name: str) -> Coded:
-    """Codes into values that may hold repeats, and values of no row, which are not looked at; -1 for no value."""
+    """Codes into values, -1 for no value. Values may repeat; those that no row has are not checked."""
     distinct: dict[Typed, int] = {}
     place = np.zeros(len(values) + 1, np.int64)
     for code in np.flatnonzero(np.bincount(codes + 1, minlength=len(values) + 1)).tolist():
@@ -70,7 +70,7 @@ def _used(codes: IntArray, values: Sequence[object], name: str) -> Coded:
 
 
 def crossed(parts: list[Coded]) -> Coded:
-    """The codes of the combinations that rows have."""
+    """The combinations of keys that rows have, as codes."""
     codes = parts[0].codes
     for part in parts[1:]:  # codes stay below the number of rows, so products fit into 64 bits
         _, first, codes = np.unique(codes * len(part.keys) + part.codes, return_index=True, return_inverse=True)
@@ -82,12 +82,12 @@ _EACH, _MOST = 64, 2**17  # counting a part takes as long as a few dozen example
 
 
 def read_at_once(groups: int) -> int:
-    """How many examples of a batch that is counted apart in so many groups make up for the cost of each part."""
+    """How many examples to read at once, so that the fixed cost of counting each of the groups hardly matters."""
     return max(EXAMPLES, min(_MOST, _EACH * groups))
 
 
 def counted(batches: list[Batch], groupings: list[tuple[IntArray, int]], empty: StateSet) -> list[list[StateSet]]:
-    """For each grouping (of each example the group, and how many there are) states of its groups; they share labels."""
+    """The states of all groups by grouping: the group of each example, and the number of groups. They share labels."""
     examples, values, start = sum(batch.examples for batch in batches), len(groupings[0][0]), 0
     if examples != values:
         numbers = f"y_true and y_pred have {examples} and where has {values}"

@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 
 _ANSWERS = "slices of a single metric answer"
-_FEW = 16  # examples for each slice, up to which it is quicker to count them one by one than a state for each slice
-_FAR = 2**28  # examples, up to which what some examples add at once cannot pass a limit
+_FEW = 16  # examples per slice, up to which counting them one by one is faster than making a state for each slice
+_FAR = 2**28  # examples of a slice, up to which those of one call cannot overflow a count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice(Generic[A]):
-    """The examples that have something in common.
+    """The examples with one value, or with one combination of values.
 
     Attributes
     ----------
     where
-        The value of each name that they share; `OTHER` where they are all whose values have no slice of their own.
+        The values by name; `OTHER` for all examples whose values have no slice of their own.
     evaluator
-        An ordinary object with these examples.
+        An independent evaluator or metric with these examples.
     """
 
     where: Mapping[str, Value | Other]
@@ -92,8 +92,8 @@ class Sliced(Mergeable, Generic[A]):
     __slots__ = ("_axes", "_by", "_cell", "_guard", "_room", "_template")
     _holder: ClassVar[int] = SLICED
     _template: A
-    _cell: commit.Cell  # of the slices along each axis
-    _room: int  # how many examples may be added until it is counted again how many there are
+    _cell: commit.Cell  # holds the slices along each axis
+    _room: int  # how many examples `_prepare_add` may add before it sums up the total again
 
     def __init__(
         self, evaluator: A, *, by: str | Iterable[str], cross: Iterable[Iterable[str]] = (), max_slices: int = 1000
@@ -121,7 +121,7 @@ class Sliced(Mergeable, Generic[A]):
     ) -> None:
         """Count one example, as `Evaluator.update` does.
 
-        ``where`` holds the value of each name that slices are by; other names may be in it too.
+        ``where`` holds a value for each name that slices are by; it may hold other names too.
         """
         keys = self._keys(where)
         if notes_of(self._guard).room or not self._count_plain([(keys, y_true, y_pred, weight, mask)]):
@@ -133,19 +133,19 @@ class Sliced(Mergeable, Generic[A]):
         """Revert one example, passed as it was passed to `update`.
 
         `RevertError` if the counts show that no such example was counted; or if it is the last one of its slice while
-        others have no room: which of them would now have a slice is not known any more.
+        other values are counted as `OTHER`: which of these would get the slice is no longer known.
         """
         self._count(self._keys(where), y_true, y_pred, weight, mask, -1)
 
     def _count_plain(self, examples: Sequence[tuple[Sequence[Key], object, object, Weight, object]]) -> bool:
-        """Count examples, if reading them runs no code of the user and their slices are there."""
+        """Count examples, if reading them runs no code of the user and their slices exist."""
         parts, counting, most = list[Part](), set[int](), _FAR - len(examples)
         with self._guard:
             for keys, y_true, y_pred, weight, mask in examples:
                 for group, key in zip(self._slices, keys, strict=True):
                     part = group.find(key)
                     plain = None if part is None else core_of(part).prepare_plain(y_true, y_pred, weight, mask)
-                    # Two examples of one slice are increments, unless sums are stored besides, as new values.
+                    # Increments for one slice add up; sums are stored as new values, which replace each other.
                     again = id(part) in counting and plain and (len(plain) > 1 or core_of(part).table.examples > most)
                     if plain is None or again:
                         parts, plain = [], None  # what was prepared is released while the guard is held
@@ -158,7 +158,7 @@ class Sliced(Mergeable, Generic[A]):
     def _count(self, keys: list[Key], y_true: object, y_pred: object, weight: Weight, mask: object, sign: int) -> None:
         forget_gone(self)
         of_keys = [group.slices.get(key, group.rest) for group, key in zip(self._slices, keys, strict=True)]
-        once = notes_of(self._guard).room  # so that it is noted once, although to read it for each part is faster
+        once = notes_of(self._guard).room  # noted once if read once; without notes, reading for each part is faster
         readings = [read(part, y_true, y_pred, weight, mask) for part in (of_keys[:1] if once else of_keys)]
         make([(self, self._prepare, (keys, readings, sign))])
 
@@ -209,7 +209,7 @@ class Sliced(Mergeable, Generic[A]):
         check_row_keys(sides | {f"where[{name!r}]": each for name, each in values.items()}, notes_of(self._guard))
         with self._guard.reading:
             groupings, slices = self._grouped(columns), self._slices[0].slices
-            like = slices[next(filter(None, slices), REST)]  # whose labels have columns already
+            like = slices[next(filter(None, slices), REST)]  # its labels have columns already
         plain = weights is None and mask is None and null in NULLS and not notes_of(self._guard).room
         examples, slices_of_all = len(columns[0].codes), sum(len(keys) - 1 for _, keys in groupings)
         few = examples * len(groupings) <= _FEW * slices_of_all
@@ -227,7 +227,7 @@ class Sliced(Mergeable, Generic[A]):
         core.reader.at_once = read_at_once(groups)
         core.reader.again |= len(groupings) > 1
         batches = list(core.read_many(y_true, y_pred, weights, mask, null=null))
-        while True:  # again only where slices have gone meanwhile
+        while True:  # repeats only if slices were displaced meanwhile
             sets, before = counted(batches, [(codes, len(keys)) for codes, keys in groupings], core.states), groupings
             groupings = self._add_counted(sets, before, columns, core.reader)
             if groupings is before:
@@ -237,7 +237,7 @@ class Sliced(Mergeable, Generic[A]):
     def _add_counted(
         self, sets: list[list[StateSet]], before: list[Grouping], columns: list[Coded], reader: Reader
     ) -> list[Grouping]:
-        """Add what was counted by slices, if these are the present ones, which are returned."""
+        """Add counts by slice if the groupings are still valid; return the groupings that are valid now."""
         groupings = self._grouped(columns)
         if any(then != now for (_, then), (_, now) in zip(before, groupings, strict=True)):
             return groupings
@@ -289,8 +289,8 @@ class Sliced(Mergeable, Generic[A]):
         return {"by": self._by, "cross": self.cross, "max_slices": self._axes[0].max_slices}
 
     def _prepare_add(self, added: Sequence[dict[Key, StateSet]], examples: int) -> list[Part]:
-        """Add examples to the slices of each axis, by key."""
-        if examples > self._room:  # which single examples take nothing of: nobody counts so many
+        """Prepare to add counts, by key, to the slices along each axis."""
+        if examples > self._room:  # `update` takes nothing from it: single examples are too few to matter
             count = self._slices[0].examples()
             if count + examples > COUNT_MAX:
                 most = f"more than {COUNT_MAX} examples cannot be counted exactly in 64 bits"
@@ -304,7 +304,7 @@ class Sliced(Mergeable, Generic[A]):
             for target, states in merges:
                 parts += core_of(target).prepare_merge(states)
         for group, fresh in changed:
-            group.slices.update(fresh)  # which shows nothing as long as they have no examples
+            group.slices.update(fresh)  # invisible as long as they have no examples
         return [*parts, self._cell.prepare_store(tuple(group for group, _ in changed))]
 
     def _keys(self, where: Mapping[str, Value]) -> list[Key]:
@@ -343,13 +343,13 @@ class Sliced(Mergeable, Generic[A]):
     def slices(self, by: Names | None = None) -> tuple[Slice[A], ...]:
         """Independent copies of the slices by a name or a combination of names; by default of all slices.
 
-        They are sorted; last, if there are any, come all examples whose values have no slice.
+        They are sorted; the last one holds the examples whose values have no slice, if there are any.
         """
         groups = self._selected(by)
         return tuple(Slice(group.axis.where(key), part.copy()) for group in groups for key, part in group.ordered())
 
     def __getitem__(self, where: Mapping[str, Value | Other] | Value | Other) -> A:
-        """An independent object with the examples of one slice: of a value, or ``{name: value, ...}``.
+        """An independent object with the examples of one slice, by its value or as ``{name: value, ...}``.
 
         `InputError` if there is no such slice.
         """
@@ -364,7 +364,7 @@ class Sliced(Mergeable, Generic[A]):
 
     @reads
     def __iter__(self) -> Iterator[Any]:
-        """What ``sliced[...]`` takes, for each of `slices`."""
+        """The keys of all slices, as ``sliced[...]`` takes them."""
         wheres = [group.axis.where(key) for group in self._slices for key, _ in group.ordered()]
         return iter(wheres if len(self._slices) > 1 else [where[self._by[0]] for where in wheres])
 
@@ -377,7 +377,7 @@ class Sliced(Mergeable, Generic[A]):
 
     def _where(self, where: Any) -> dict[str, Any]:
         if isinstance(where, Mapping):
-            return dict(where)  # one of the user's may run code
+            return dict(where)  # a mapping of the user may run code
         if len(self._by) > 1:
             raise InputError(f"slices are by {self._by}; write sliced[{{{self._by[0]!r}: {quoted(where)}}}]")
         return {self._by[0]: where}
@@ -408,13 +408,13 @@ class Sliced(Mergeable, Generic[A]):
     def get(self, metric: MetricLike | None = None, *, by: Names | None = None) -> object:
         """Values of the metrics of each slice, by name and then by value; see `slices` for the order.
 
-        Of one metric of an evaluator, or of all of its metrics by name; ``by`` is a name, or a tuple of names that were
-        passed as ``cross``, and without it each of them.
+        Of one metric of an evaluator, or of all of its metrics by name. ``by`` is a name, or a tuple of names that was
+        passed in ``cross``; by default, the answer has all of them.
         """
         self._look()
         with self._guard.reading:
             if not self.examples:
-                answer_of(self._template, metric, _ANSWERS)  # where no slice refuses what is no metric
+                answer_of(self._template, metric, _ANSWERS)  # no slice checks the metric
             return dict(self._answer(group, metric) for group in self._selected(by))
 
     @staticmethod
@@ -442,7 +442,7 @@ class Sliced(Mergeable, Generic[A]):
         look(self._guard, self.examples, lambda: core_of(self.total()))
 
     def _tables(self, by: Names | None = None) -> list[Table]:
-        """The slices along each axis, in their order, and all together last."""
+        """A table for each axis: its slices in order, then the total."""
         total, tables = report_of(self.total()), []
         for group in self._selected(by):
             parts = group.ordered()
@@ -450,7 +450,7 @@ class Sliced(Mergeable, Generic[A]):
             mixed = not all(isinstance(value, str) for values in wheres for value in values)
             names = (" x ".join(label_text(value, mixed=mixed) for value in values) for values in wheres)
             cores = (core_of(part) for _, part in parts)
-            reports = (Report(core.views(), core.specs) for core in cores)  # each without how it was read
+            reports = (Report(core.views(), core.specs) for core in cores)  # without notes on the input
             rows = [*zip(names, reports, strict=True), ("total", total)]
             tables.append(table_of_reports(group.axis.describe(), rows, strict=True))
         return tables

@@ -38,7 +38,7 @@ Where: TypeAlias = Value | Other | tuple[Value, ...]
 
 
 def typed(value: object, name: str) -> Typed:
-    """A value, which ``where`` holds under a name, with its type."""
+    """The plain value with its type, or `InputError`; ``where`` holds it under ``name``."""
     if type(value) in _PLAIN and (type(value) is not str or value.isascii() or is_unicode(value)):
         return type(value), value  # type: ignore[return-value]  # one of the plain ones
     value = python_value(value)
@@ -56,13 +56,13 @@ def typed(value: object, name: str) -> Typed:
     wrong = f"where[{name!r}] is {quoted(value)}, of type {type(value).__name__}"
     way = wording("None: convert it, for example with str()", "null: write it as a string")
     way = "None: decode it" if isinstance(value, bytes) else way
-    if isinstance(value, float) and value.is_integer():  # as columns of integers with gaps hold
+    if isinstance(value, float) and value.is_integer():  # from a column of integers with gaps
         way = wording("None: give int(value), or of a column .astype('Int64')", "null: write it as an integer")
     raise InputError(f"{wrong}; examples are sliced by strings, integers, booleans and {way}")
 
 
 def where_of(key: Key) -> Where:
-    """What a key stands for: the value itself where there is but one."""
+    """The value of a key of one name, the tuple of values of a combination, or `OTHER`."""
     return key[0][1] if len(key) == 1 else tuple(value for _, value in key) or OTHER
 
 
@@ -72,7 +72,7 @@ def in_order(key: Key) -> tuple[Any, ...]:
 
 
 def rank_of(key: Key) -> bytes:
-    """Where a key stands in an order that looks random, but is the same everywhere: different keys differ."""
+    """Sort key of a pseudo-random order that is the same on every machine; different keys have different ranks."""
     parts = []
     for kind, value in key:
         if isinstance(value, str):
@@ -87,7 +87,7 @@ def rank_of(key: Key) -> bytes:
 
 
 def value_of(where: Any, name: str) -> Any:
-    """What ``where`` holds under a name."""
+    """The value, or the column of values, that ``where`` holds under a name."""
     if type(where) is dict and name in where:  # as in most calls
         return where[name]
     names = where
@@ -99,6 +99,6 @@ def value_of(where: Any, name: str) -> Any:
             raise InputError(f"where must be a mapping such as {{{name!r}: ...}}{frame}, not {quoted(where)}")
     if name not in names:
         near = suggestion(name, [known for known in names if isinstance(known, str)])
-        near = near.replace("; did you mean", ", but").rstrip("?")  # which of the two is meant, nobody knows
+        near = near.replace("; did you mean", ", but").rstrip("?")  # either of the two may be the mistake
         raise InputError(f"where has no {name!r}{near}; give a value for each name that slices are by")
     return where[name]
