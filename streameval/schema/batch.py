@@ -14,25 +14,25 @@ from streameval.kernel.lists import taken
 from streameval.kernel.types import BitRows, FloatArray, Int32Array, IntArray, Lists, RowKey, ScoreArray, UInt8Array
 
 MOST_BITS = 2**21
-"""How many columns rows of bits have at most, so that the kernel counts them."""
+"""Rows of bits of fewer columns are counted by the kernel; wider ones become bytes."""
 NO_COLUMNS: IntArray = np.zeros(0, np.int64)
 NO_COLUMNS.flags.writeable = False
 
 
-@dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
+@dataclass(slots=True, eq=False)  # not frozen, which would slow down small batches
 class Dense:
-    """Matrices, one row an example, whose columns are all mentioned."""
+    """Matrices with a row for each example; each row mentions all columns."""
 
     columns: IntArray  # of the cells of a row; distinct
     true: UInt8Array  # 1 where the label is true
-    pred: UInt8Array | None = None  # 1 where it is predicted; None where that is for the scores to say
+    pred: UInt8Array | None = None  # 1 where it is predicted; None if scores and threshold decide
     scores: ScoreArray | None = None
     threshold: ScoreArray | None = None  # of each column, in the type of the scores; without it nothing is predicted
     ranked: UInt8Array | None = None  # 1 where there is a score: a label without one is not predicted and ranks last
     mask: UInt8Array | None = None  # 1 where the truth is unknown
     weights: FloatArray | None = None  # None when all are 1
     refusal: Callable[[], Exception] = AssertionError
-    """Makes the error about a byte above 1 or a score that is not finite, which only the kernel looks for."""
+    """Makes the error about a byte above 1 or a score that is not finite, which only the kernel detects."""
 
     @property
     def examples(self) -> int:
@@ -57,7 +57,7 @@ class Dense:
 
 
 class Packed(Dense):
-    """Rows of bits, which become bytes wherever not the kernel counts them."""
+    """Rows of bits, which become bytes unless the kernel counts them."""
 
     __slots__ = ("sides",)
 
@@ -70,7 +70,7 @@ class Packed(Dense):
         return self.sides[0].examples
 
     @property
-    def true(self) -> UInt8Array:  # type: ignore[override]  # which is not to be set
+    def true(self) -> UInt8Array:  # type: ignore[override]  # read-only
         return self._bytes(0)
 
     @property
@@ -90,18 +90,18 @@ class Packed(Dense):
         return Dense(self.columns, self.true, self.pred, refusal=self.refusal).take(rows)
 
 
-@dataclass(slots=True, eq=False)  # not frozen, since that makes a small batch dear
+@dataclass(slots=True, eq=False)  # not frozen, which would slow down small batches
 class Ragged:
-    """For each example lists of columns; a column may stand in several, or more than once in one of them."""
+    """Lists of columns for each example; a column may be in more than one list, or repeated within one."""
 
     examples: int
     true: Lists | None
     pred: Lists | None = None
-    mask: Lists | None = None  # of unknown truth
-    mentioned: Lists | None = None  # otherwise; with scores also what is ranked
+    mask: Lists | None = None  # columns of unknown truth
+    mentioned: Lists | None = None  # columns that are only mentioned; with scores also the ranked ones
     mentioned_by_all: IntArray = field(default_factory=lambda: NO_COLUMNS)
     weights: FloatArray | None = None  # None when all are 1
-    ranked: Lists | None = None  # what has a score, no column twice in an example
+    ranked: Lists | None = None  # columns with a score, none twice in an example
     scores: FloatArray | None = None
 
     @property
@@ -184,7 +184,7 @@ def columns_in(batch: Batch) -> IntArray:
 
 
 def moved(batch: Batch, place: Callable[[Any], IntArray]) -> Batch:
-    """The same examples, where columns have other places."""
+    """The same examples, with ``place(columns)`` in place of the columns."""
     if isinstance(batch, Dense):
         return replace(batch, columns=place(batch.columns))
     true, pred, mask, mentioned, ranked = (
@@ -196,7 +196,7 @@ def moved(batch: Batch, place: Callable[[Any], IntArray]) -> Batch:
 
 
 def part_of(lists: Lists, start: int, stop: int) -> tuple[Lists, slice]:
-    """The lists from ``start`` to before ``stop``, and where their places were."""
+    """The lists from ``start`` to before ``stop``, and the slice of ``lists.places`` that they take."""
     offsets = lists.offsets[start : stop + 1]
     span = slice(int(offsets[0]), int(offsets[-1]))
     if len(offsets) == len(lists.offsets) and span == slice(0, len(lists.places)):
@@ -220,7 +220,7 @@ def _taken(lists: Lists, rows: slice | IntArray, values: FloatArray | None = Non
 
 
 def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
-    """The example and slot, ascending, of each cell mentioned, but true negatives of the first ``fixed`` columns."""
+    """The example and slot of each mentioned cell, ascending, without true negatives of the first ``fixed`` columns."""
     if isinstance(batch, Ragged):
         mentioned, examples = batch.mentioned, batch.examples
         grown = batch.mentioned_by_all[batch.mentioned_by_all >= fixed]
@@ -234,6 +234,6 @@ def cells_of(batch: Batch, fixed: int) -> tuple[IntArray, IntArray]:
 
 
 def slots_of(batch: Batch, fixed: int) -> tuple[Int32Array, Int32Array]:
-    """How many such cells each example has, and their slots, one example after the other."""
+    """How many cells of `cells_of` each example has, and their slots, example by example."""
     rows, slots = cells_of(batch, fixed)
     return np.bincount(rows, minlength=batch.examples).astype(np.int32), slots.astype(np.int32)

@@ -35,8 +35,8 @@ class StateOptions:
     """What one kind of state counts, as a value; a kind with options of its own adds fields."""
 
     kind: ClassVar[str]
-    reads: ClassVar[Literal["decisions", "scores"]]  # of an example
-    needs_numbers: ClassVar[bool] = False  # whether the order of labels is not enough
+    reads: ClassVar[Literal["decisions", "scores"]]  # what it reads of an example
+    needs_numbers: ClassVar[bool] = False  # whether it needs scores, so that ranked lists are not enough
     parameters: ClassVar[Mapping[str, object]] = {}
     """The arguments of `of` that every metric of this kind has, with their defaults."""
 
@@ -44,7 +44,7 @@ class StateOptions:
     def of(
         cls, needs: Sequence[Mapping[str, Any]], keep: AbstractSet[str], _arguments: Mapping[str, Any]
     ) -> Self | None:
-        """The options that each metric of this kind needs, ``keep=`` names, and a user chose; None if nobody does."""
+        """The options that metrics of this kind need, ``keep=`` names and the user chose; None without such needs."""
         return cls() if needs or keep else None
 
     def keep(self) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ class Config:
         rows: Rows | None = None,
         options: tuple[StateOptions, ...] = (),
     ) -> Config:
-        """Build a configuration from what a user wrote, or say what is wrong with it."""
+        """Build a configuration from the arguments of a user; an error says what is wrong with them."""
         check_choice("unknown", unknown, get_args(Unknown))
         names = None if labels is None else label_tuple(labels)
         if names is None and unknown != "error":
@@ -114,12 +114,12 @@ class Config:
         return any(options.reads == "scores" for options in self.options)
 
     def compared(self) -> Config:
-        """The same without what is no part of equality."""
+        """The same without the fields that equality ignores."""
         plain = self.label_limit is None and self.rows is None
         return self if plain else replace(self, label_limit=None, rows=None)
 
     def options_of(self, state: str) -> StateOptions | None:
-        """What a state counts; None if there is no such state."""
+        """The options of a state; None if there is no such state."""
         return next((options for options in self.options if options.kind == state), None)
 
     @property
@@ -164,7 +164,7 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     try:
         names = tuple(normalise(label) for label in labels)
     except LabelError as error:
-        wrong, _, way = str(error).rpartition("; ")  # what it says of examples helps nobody who declares labels
+        wrong, _, way = str(error).rpartition("; ")  # its advice about examples does not apply here
         raise LabelError(f"{option('labels')}: {wrong}; {way.partition(', or ')[0]}") from None
     except TypeError:
         raise LabelError(f"labels must be a list of labels, not {quoted(labels)}") from None
@@ -175,7 +175,7 @@ def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
 
 
 def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unknown = "error") -> CheckedThreshold:
-    """What a user wrote as one threshold, or as those of labels: in their order, as a mapping or a Series."""
+    """The argument ``threshold``, checked: one number, or one per label, in their order, as a mapping or a Series."""
     shape = tuple(getattr(threshold, "shape", (1,)))
     if hasattr(threshold, "iloc") and [*threshold.index] != [*range(len(threshold))]:
         threshold = dict(threshold)  # a Series whose index names labels
@@ -206,7 +206,7 @@ def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unkn
 
 
 def _number(value: object) -> float:
-    value = python_value(getattr(value, "threshold", value))  # of a `Choice`, as `best_thresholds` returns
+    value = python_value(getattr(value, "threshold", value))  # a `Choice` of `best_thresholds` has one
     number = number_or_none(value)
     if number is None:
         raise InputError(f"{option('threshold')} must be a number or one number per label, not {quoted(value)}")

@@ -1,4 +1,4 @@
-"""What an object notes of its input besides its counts: in no bytes, no equality and no merge check."""
+"""What an object notes of its input besides its counts; neither bytes nor equality depend on it."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from streameval.kernel.backend import commit
 from streameval.kernel.commit.numpy import Part
 
 FIRST, FEW = 100, 20
-"""Examples at which it is first looked for something to warn of; at the first reading so few are enough."""
+"""How many examples start the first check for what to warn of; at the first reading, `FEW` are enough."""
 
 
 class Forms(NamedTuple):
-    """In which forms labels came, since equal objects accept the same input; committed with what is counted."""
+    """The forms in which labels came, which decide what input is accepted; committed together with counts."""
 
     width: int | None = None
-    """Of the widest row without names, where none were declared: it counted as 0, 1, 2 ...; 0 if only indices did."""
+    """The width of the widest row without label names, which counted as labels 0, 1, 2 ...; 0 if only indices did."""
     strings: bool | None = False
-    """Whether a label was one; None if the labels are still to say it, as after load or merge."""
+    """Whether some label was a string; None while unknown, as after load or merge, until labels are checked."""
     unsure: bool = False
-    """Whether there may be columns of strings, or beyond a limit, of failed calls."""
+    """Whether failed calls may have left columns of strings, or columns beyond a limit."""
 
 
 class InputNotes:
-    """What readers noted over the life of one object, with its windows and slices, whose guard holds these notes."""
+    """What readers noted for one object, its windows and slices included; the guard of the object holds the notes."""
 
     def __init__(self) -> None:
-        self.warnings: dict[str, str] = {}  # those that were issued, by what they are about; copies share them
+        self.warnings: dict[str, str] = {}  # those that were issued, by subject; copies share them
         self.cell = commit.Root().cell(Forms(strings=None))
-        self.noted = commit.Root().cell((FEW, {}))  # how many further examples are to be noted; what was, by argument
-        self.due = FIRST  # from how many examples on it is looked again whether there is something to warn of
-        self.is_read = False  # whether it was looked because somebody read a value
+        self.noted = commit.Root().cell((FEW, {}))  # how many more examples to note; samples by argument
+        self.due = FIRST  # the number of examples at which the next check for what to warn of is due
+        self.is_read = False  # whether a check was made because a value was read
 
     def prepare_forget(self) -> list[Part]:
-        """Prepare to forget all but the warnings, as of an object that has counted nothing."""
-        self.due, self.is_read = FIRST, False  # at once: an object that is not reset after all is looked at again
+        """Prepare to forget all but the warnings, as if the object had counted nothing."""
+        self.due, self.is_read = FIRST, False  # at once: if the reset fails, the object is only checked once more
         return [self.cell.prepare_store(Forms()), self.noted.prepare_store((FEW, {}))]
 
     @property
@@ -44,7 +44,7 @@ class InputNotes:
         return self.cell.value  # type: ignore[no-any-return]  # of a cell
 
     def change(self, **forms: Any) -> None:
-        """Change what is remembered of forms, where nothing is counted with it."""
+        """Change the forms without a change of counts."""
         commit.Root.commit([self.cell.prepare_store(self.forms._replace(**forms))])
 
     def copy(self) -> InputNotes:
@@ -65,24 +65,24 @@ class InputNotes:
         return self.noted.value[1]  # type: ignore[no-any-return]
 
     def look_later(self) -> None:
-        """Look again at twice as many examples, after noting some more."""
+        """Double the number of examples at which the next check is due, and note some more examples."""
         self.due *= 2
         commit.Root.commit([self.noted.prepare_store((FEW, self.samples))])
 
     def stop(self, noted: int = 0) -> int:
-        """From how many examples on the fast path stops for them to be noted, once so many are, or to look at all."""
+        """The number of examples at which the fast path stops: 0 if more than ``noted`` are to be noted, else `due`."""
         return 0 if self.room > noted else self.due
 
     def prepare_take(self, samples: dict[str, Any], examples: int) -> Part:
-        """Prepare that what was noted of examples that were read is taken over; the guard is held."""
+        """Prepare to add the samples of so many examples to the notes; the guard is held."""
         known = self.samples
         merged = {name: known[name].merged(one) if name in known else one for name, one in samples.items()}
         return self.noted.prepare_store((max(0, self.room - examples), known | merged))
 
     def warn(self, about: str, message: str) -> None:
-        """Issue a `DataWarning`, unless there was one about the same."""
+        """Issue a `DataWarning`, unless there was one about the same subject."""
         if about not in self.warnings:
-            self.warnings[about] = message  # first, so that the same call goes on where warnings are errors
+            self.warnings[about] = message  # first, so that the call succeeds if repeated where warnings are errors
             warn(message)
 
     def check_merge(self, other: InputNotes) -> None:
@@ -93,7 +93,7 @@ class InputNotes:
             raise MergeError(f"cannot merge: {differ}; construct both with labels=[...]")
 
     def merge(self, other: InputNotes) -> None:
-        """Take over what another object remembers; of both it is known whether labels are strings."""
+        """Add the forms of another object; for both it is known whether labels are strings."""
         mine, theirs = self.forms, other.forms
         width = max((forms.width for forms in (mine, theirs) if forms.width is not None), default=None)
         strings = mine.strings or theirs.strings
@@ -104,6 +104,6 @@ def notes_of(guard: Any) -> InputNotes:
     """The notes of the object that a guard belongs to."""
     notes: InputNotes | None = guard.notes
     if notes is None:
-        with guard.reading:  # so that no other thread makes some
+        with guard.reading:  # so that only one thread makes them
             notes = guard.notes = guard.notes or InputNotes()
     return notes

@@ -17,7 +17,7 @@ KindT = TypeVar("KindT", bound=type)
 
 
 class NoKeywords(TypedDict):
-    """What type checkers let a call take beyond its own keywords: nothing, and they say what may be meant."""
+    """Type of keywords that a call does not have: type checkers refuse them, and suggest similar ones."""
 
 
 _IN_NAME = "it is part of the name of a metric, such as"
@@ -47,7 +47,7 @@ ADVICE = {
     **dict.fromkeys(("window", "window_size", "size", "period", "duration"), _WINDOW),
     **dict.fromkeys(("alpha", "fading_factor", "decay"), _FADING),
 }
-"""By keyword of another class, of scikit-learn, torchmetrics or River."""
+"""Advice by keyword of another class, of scikit-learn, torchmetrics or River."""
 
 _MEANT = {
     **dict.fromkeys(("y_pred", "preds", "input", "y_score", "y_prob", "y_proba", "scores", "pred"), "y_pred"),
@@ -59,10 +59,10 @@ _MEANT = {
     **dict.fromkeys(("delimiter", "separator"), "sep"),
     **dict.fromkeys(("t", "time", "times", "timestamp", "timestamps", "now"), "t"),
 }
-"""The arguments of ours that other words stand for."""
+"""Our argument by the word that users write for it."""
 
 _OTHERWISE = {"y_true": "actual", "y_pred": "predicted", "where": "by", "t": "times"}
-"""What an argument is called where it is about columns, or about many examples."""
+"""The name of an argument in calls that take names of columns, or many examples."""
 
 _PLACED = ("y_true", "y_pred", "key")  # arguments that are written without their names
 _ORDINALS = ("first", "second")
@@ -76,11 +76,11 @@ ATTRIBUTES = {
     "state_dict": "call to_bytes(), and from_bytes of the class",
     "works_with": "for a loop of River wrap it: RiverMetric(...) of streameval.adapters.river",
 }
-"""By method of torchmetrics, Keras, scikit-learn or River."""
+"""Advice by method of torchmetrics, Keras, scikit-learn or River."""
 
 
 def _advice_on(name: str, known: Sequence[str], *, of_metric: bool, placed: int) -> str:
-    """What to write in place of a keyword that there is not, or what is taken besides the arguments that are placed."""
+    """What to write in place of an unknown keyword, or the arguments that remain after ``placed`` positional ones."""
     advice, meant = ADVICE.get(name, ""), _MEANT.get(name, "")
     meant = meant if meant in known else _OTHERWISE.get(meant, meant)
     if meant in known:
@@ -115,7 +115,7 @@ def refuse_unknown(
 def refuse_mistaken(
     call: Callable[..., object], mistaken: Iterable[str], extra: Sequence[object] = (), placed: int = 0, name: str = ""
 ) -> None:
-    """Raise `InputError` for arguments that a call does not have; it offers those after the first ``placed``."""
+    """Raise `InputError` for arguments that a call does not have; the message offers those after ``placed``."""
     if extra:
         _explain(call, (None, None, *extra), {})
     known = [part.name for part in _parts(call) if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
@@ -131,9 +131,9 @@ def _name(call: Callable[..., object]) -> str:
 
 
 def explained(method: CallT) -> CallT:
-    """A method, or constructor, that says of absent, surplus and mistaken arguments what to write."""
+    """Wrap a method or constructor: for absent, surplus and unknown arguments it says what to write."""
 
-    # It takes a tenth of a microsecond, so that the smallest calls, which take any keyword themselves, are without it.
+    # It costs a tenth of a microsecond, so the smallest calls go without it: they take any keyword themselves.
     @wraps(method)
     def explaining(*args: Any, **options: Any) -> Any:
         try:
@@ -146,7 +146,7 @@ def explained(method: CallT) -> CallT:
 
 
 def as_method(function: CallT) -> CallT:
-    """A function as a method of its first argument, also in what it says of mistaken arguments."""
+    """A function as a method of its first argument, also in messages about its arguments."""
     plain, signature = inspect.unwrap(function), inspect.signature(function)
     first, *rest = signature.parameters.values()
 
@@ -159,7 +159,7 @@ def as_method(function: CallT) -> CallT:
 
 
 def explain_methods(kind: KindT) -> KindT:
-    """Let the constructor and the public methods of a class be `explained`, but those that take any keyword."""
+    """Wrap the constructor and public methods of a class in `explained`, but not those that take any keyword."""
     for name, method in [*vars(kind).items()]:
         is_public = inspect.isfunction(method) and (name == "__init__" or not name.startswith("_"))
         if is_public and not inspect.unwrap(method).__code__.co_flags & inspect.CO_VARKEYWORDS:
@@ -168,7 +168,7 @@ def explain_methods(kind: KindT) -> KindT:
 
 
 def _explain(method: Callable[..., object], args: Sequence[object], options: Mapping[str, object]) -> None:
-    """Raise `InputError` if these are not arguments of a method."""
+    """Raise `InputError` if a method does not take these arguments."""
     every = _parts(method)
     kinds = {part.kind for part in every}
     parts = [part for part in every if part.kind not in (part.VAR_POSITIONAL, part.VAR_KEYWORD)]
@@ -197,7 +197,7 @@ def _explain(method: Callable[..., object], args: Sequence[object], options: Map
 def meant_weights(
     call: Callable[..., object], weights: Any, mistaken: Mapping[str, Any], extra: Sequence[object] = ()
 ) -> Iterator[Any]:
-    """The weights of a call, which scikit-learn calls ``sample_weight``, as do errors then; refuses other keywords."""
+    """The weights of a call, also when passed as ``sample_weight``, which errors then name; refuse other keywords."""
     remaining = dict(mistaken)
     named = remaining.pop("sample_weight", None)
     refuse_mistaken(call, remaining, extra)
@@ -208,12 +208,12 @@ def meant_weights(
     except InputError as error:
         if named is None:
             raise
-        # Labels stand in quotes, so that one called "weights" stays as it is.
+        # Messages quote labels, so a label called "weights" is not replaced.
         raise type(error)(re.sub(r"(?<!['\"])\bweights\b(?!['\"])", "sample_weight", str(error))) from None
 
 
 def forgiving(call: CallT) -> CallT:
-    """Leave the parameters that take what a call has no names for out of what help shows of it."""
+    """Hide the parameters that collect unknown arguments from the signature that ``help`` shows."""
     signature = inspect.signature(call)
     parts = [part for part in signature.parameters.values() if part.name not in ("extra", "mistaken")]
     call.__signature__ = signature.replace(parameters=parts)  # type: ignore[attr-defined]

@@ -18,11 +18,11 @@ from streameval.kernel.types import IntArray
 from streameval.schema.text import python_value, quoted
 
 Label: TypeAlias = str | int
-ByLabel: TypeAlias = Mapping[str, float] | Mapping[int, float] | Mapping[Label, float]  # whose keys are invariant
+ByLabel: TypeAlias = Mapping[str, float] | Mapping[int, float] | Mapping[Label, float]  # keys are invariant
 PerLabel: TypeAlias = Any
-"""A dict by label, of a metric without average. Checkers cannot tell which it is, and would refuse each ``> 0.9``."""
+"""A dict by label, from a metric without average. It is Any, so that type checkers accept ``value > 0.9``."""
 
-IDENTIFIERS = 100_000  # labels, from which on it is asked whether they are identifiers
+IDENTIFIERS = 100_000  # from so many labels on, they are checked for being identifiers
 
 
 def is_unicode(string: str) -> bool:
@@ -43,7 +43,7 @@ def normalise(label: object) -> Label:
         return str.__str__(label)
     if isinstance(label, int | np.integer) and not isinstance(label, bool | np.timedelta64):
         return int.__add__(int(label), 0)
-    if (plain := python_value(label)) is not label:  # of Arrow, or without dimensions
+    if (plain := python_value(label)) is not label:  # a scalar of Arrow, or an array without dimensions
         return normalise(plain)
     must = f"a label must be {wording('a str or an int', 'a string or an integer')}, not"
     if isinstance(label, float | np.floating) and label == label:
@@ -78,7 +78,7 @@ Key: TypeAlias = Label | bytes
 
 
 def key_of(label: Label) -> Key:
-    """What stands for a label in dicts and sets: one can choose integers of equal hashes, but not bytes."""
+    """The key of a label in dicts and sets. Large integers become bytes: one can choose integers of equal hashes."""
     return label if isinstance(label, str) or abs(label) < sys.hash_info.modulus else b"%x" % label
 
 
@@ -119,7 +119,7 @@ class _ByColumn:
 
 
 class LabelIndex:
-    """Which column each label, by its key, is counted in; a label keeps its column.
+    """The column in which each label is counted, by the key of the label. A label keeps its column.
 
     The first ``fixed`` labels (all, unless it is passed) were declared and are always present. The rest, at most
     ``limit``, are present only while some example mentions them, so registering one changes no result. Once more than
@@ -144,7 +144,7 @@ class LabelIndex:
             self._index({})
 
     def _index(self, columns: dict[Key, int]) -> None:
-        """Take these columns of all labels."""
+        """Use these columns, which are of all labels."""
         self.columns = columns
         self._set_known()
         self.__class__ = LabelIndex
@@ -180,8 +180,8 @@ class LabelIndex:
         if new:
             notes = self.guard.notes
             if notes is not None and not self.fixed and not notes.forms.strings and str in map(type, new.values()):
-                notes.change(unsure=True)  # unless they are counted now
-            # In this order an interruption leaves at most columns that no label leads to, which count nothing.
+                notes.change(unsure=True)  # until they are counted
+            # In this order, an interruption leaves at most columns that no label maps to, and these count nothing.
             self.labels += new.values()
             columns.update(zip(new, range(start, start + len(new)), strict=True))
             self._set_known()
@@ -197,7 +197,7 @@ class LabelIndex:
         if order is None or len(order) != len(self.labels):
             grown, before = self.labels[self.fixed :], order
             size = self.fixed + len(grown)
-            if before is not None and 0 < size - len(before) < len(before) // 16:  # few take their places sooner
+            if before is not None and 0 < size - len(before) < len(before) // 16:  # a few are inserted
 
                 def key(column: int) -> tuple[bool, int, str]:
                     return in_order(self.labels[column])
@@ -205,7 +205,7 @@ class LabelIndex:
                 new = sorted(range(len(before), size), key=key)
                 order = np.insert(before, [bisect(before, key(column), self.fixed, key=key) for column in new], new)
             elif ascending(grown):
-                del grown  # which takes as much as the order
+                del grown  # it takes as much memory as the order
                 order = np.arange(size)
             else:
                 keys: Any = grown if len(set(map(type, grown))) == 1 else list(map(in_order, grown))
@@ -215,7 +215,7 @@ class LabelIndex:
         return order
 
     def adopt(self, other: LabelIndex) -> None:
-        """Become the same index as another that does not change any more."""
+        """Take over the content of another index, which does not change any more."""
         self.labels, self.fixed, self._order = other.labels, other.fixed, other._order
         self._index(other.columns)
         self.bound(other.limit, other.check_beyond)
@@ -231,7 +231,7 @@ class LabelIndex:
         return result
 
 
-# A class of its own, since all attributes of a class with ``__getattr__`` take several times as long.
+# A class of its own, because ``__getattr__`` slows down all attributes of its class.
 class _Unindexed(LabelIndex):
     """An index whose columns are made when first asked for: many objects are read from bytes and only merged."""
 
@@ -240,7 +240,7 @@ class _Unindexed(LabelIndex):
     def __getattr__(self, name: str) -> Any:
         if name not in ("columns", "known"):
             raise AttributeError(name)
-        labels = self.labels  # which may follow meanwhile
+        labels = self.labels  # more may be appended meanwhile
         self._made.append(dict(zip(keys_of(labels), range(len(labels)), strict=False)))
         self._index(self._made[0])  # the same for all threads
         return getattr(self, name)

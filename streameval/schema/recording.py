@@ -1,4 +1,4 @@
-"""Examples as they are remembered: the form in which windows hold, compare, write and read them."""
+"""Stored examples: the form in which windows hold, compare, write and read them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BLOCK = 2**10  # examples that are checked, counted or copied at once where memo
 
 
 class ExampleScores(NamedTuple):
-    """For each example, how many labels have a score, their columns, and the scores; all others rank behind these."""
+    """For each example, how many labels have a score, their columns, and the scores; all other labels rank last."""
 
     lengths: Int32Array
     columns: Int32Array
@@ -26,7 +26,7 @@ class ExampleScores(NamedTuple):
     @classmethod
     def of(cls, batch: Batch) -> Self:
         """The scores of a batch that has some."""
-        assert batch.scores is not None  # noqa: S101  # where a state reads scores
+        assert batch.scores is not None  # noqa: S101  # a state reads scores
         scores: ScoreArray = batch.scores
         lengths: Places
         columns: Places
@@ -37,7 +37,7 @@ class ExampleScores(NamedTuple):
             columns = np.broadcast_to(batch.columns, scores.shape)[scored]
             lengths, scores = np.count_nonzero(scored, axis=1), scores[scored]
         else:
-            assert batch.ranked is not None  # noqa: S101  # scores are scores of something
+            assert batch.ranked is not None  # noqa: S101  # scores have columns
             lengths, columns, mask = np.diff(batch.ranked.offsets), batch.ranked.flat(), batch.mask
             if mask is not None and len(mask.places):
                 masked, row = mask.flat(), rows_of(lengths)
@@ -52,7 +52,7 @@ class ExampleScores(NamedTuple):
         return type(self)(self.lengths[order], self.columns[place], self.scores[place])
 
     def moved(self, columns: Places) -> Self:
-        """The same where each column has become another one."""
+        """The same with ``columns[column]`` in place of each column."""
         return self._replace(columns=columns[self.columns].astype(np.int32))
 
     def ordered(self) -> Self:
@@ -62,7 +62,7 @@ class ExampleScores(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """Examples one behind the other: how many slots each has, all slots, and weights, times and scores if any."""
+    """Examples in sequence: how many slots each has, all slots, and weights, times and scores if there are any."""
 
     lengths: Int32Array
     slots: Int32Array
@@ -97,7 +97,7 @@ class Examples(NamedTuple):
         return None if self.weights is None or (self.weights == 1.0).all() else self.weights
 
     def blocks(self) -> Iterator[Self]:
-        """The same examples, some at a time."""
+        """The same examples in blocks of at most `BLOCK`."""
         for at in range(0, self.size, BLOCK):
             yield self.taken(np.arange(at, min(at + BLOCK, self.size)))
 
@@ -120,13 +120,13 @@ class Examples(NamedTuple):
         return self._replace(slots=slots, scores=self.scores and self.scores.ordered())
 
     def canonical(self) -> Self:
-        """The same, whose slots and columns ascend, with examples of one stamp, whose order means nothing, sorted."""
+        """The same, if slots and columns ascend, with examples of equal stamps sorted: their order has no meaning."""
         same = self._replace(weights=self.weights_but_1)
         order = same.order_of_stamps()
         return same if order is None else same.taken(order)
 
     def order_of_stamps(self) -> IntArray | None:
-        """The order in which examples of one stamp are sorted, whose slots ascend; None if no stamp is repeated."""
+        """The order that sorts examples of equal stamps, if slots ascend; None if no stamp is repeated."""
         if self.stamps is None or not (alike := self.stamps[1:] == self.stamps[:-1]).any():
             return None
         rows = np.flatnonzero(np.append(alike, False) | np.append(False, alike))
@@ -156,12 +156,12 @@ class Examples(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """Examples in canonical form, some at a time, and their labels as in `Content`."""
+    """Examples in canonical form, in blocks, and their labels: ``fixed`` declared ones, then the rest in order."""
 
     labels: Any
     fixed: int
     size: int
-    blocks: Callable[[], Iterator[Examples]]  # each call begins anew; no stamp is in two, unless bytes are read
+    blocks: Callable[[], Iterator[Examples]]  # each call starts again; a stamp is in one block, unless from bytes
 
     @classmethod
     def empty(cls, declared: tuple[Label, ...]) -> Self:
@@ -224,7 +224,7 @@ def narrowed(scores: ScoreArray) -> ScoreArray:
 
 
 def rows_of(lengths: Int32Array | IntArray) -> IntArray:
-    """To which example each entry belongs."""
+    """The example that each entry belongs to."""
     return np.repeat(np.arange(len(lengths)), lengths)
 
 

@@ -1,4 +1,4 @@
-"""Values in messages and in other formats, words that were meant, and numbers as arguments."""
+"""Values as text of messages and other formats, suggestions for mistaken words, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from streameval.errors import InputError, StreamevalError
 
 VERSION = "0.1.0"  # of the package
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")  # how a cell begins that a spreadsheet may run; and our own mark
-_LONG = 14_000  # bits of an integer that Python writes; it may have 4,300 digits
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "'")  # how cells begin that a spreadsheet may run, and our mark
+_LONG = 14_000  # bits of an integer that Python still writes: its limit is 4,300 digits
 _JOINS = re.compile("(?<=[^\0-\x7f\u200c\u200d])[\u200c\u200d](?=[^\0-\x7f\u200c\u200d])")
 _ALIKE = re.compile(r"-?(\d+|0x[0-9a-f]+)|True|False|None|OTHER|")  # strings that look like another kind of value
 
 
 def python_value(value: Any) -> Any:
-    """The value of Python that one of numpy or Arrow, or an array or tensor without dimensions, stands for."""
+    """The Python value of a scalar of numpy or Arrow, or of an array or tensor without dimensions."""
     if isinstance(value, np.generic):
         plain = isinstance(value, np.number | np.bool_ | np.str_) and not isinstance(value, np.timedelta64)
         return value.item() if plain else value  # numpy counts a duration among its integers
@@ -36,7 +36,7 @@ def python_value(value: Any) -> Any:
 
 
 def number_or_none(value: Any) -> float | None:
-    """A real number as a float64, infinite where too large; None for anything else, booleans and strings among it."""
+    """A real number as a float64, infinite if too large; None for anything else, also for booleans and strings."""
     if type(value).__name__ == "Decimal" and not value.is_snan():
         return float(value)
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, int | float | np.integer | np.floating):
@@ -50,7 +50,7 @@ def number_or_none(value: Any) -> float | None:
 def check_number(
     name: str, value: object, least: int, top: float = math.inf, error: type[StreamevalError] = InputError
 ) -> int:
-    """An argument as an integer of Python, or an error unless it is one of at least so much, and at most ``top``."""
+    """An argument as a Python integer; raise ``error`` unless it is an integer from ``least`` to ``top``."""
     number = value if type(value) is int else python_value(value)
     if type(number) is not int or not least <= number <= top:
         limit = f"most {top}" if type(number) is int and number > top else f"least {least}"
@@ -61,14 +61,14 @@ def check_number(
 def check_choice(
     name: str, value: object, known: tuple[str | None, ...], error: type[StreamevalError] = InputError
 ) -> None:
-    """Raise an error if an argument is not one of some strings, or None where that is one of them."""
+    """Raise ``error`` unless an argument is among the ``known`` strings, or is None and None is among them."""
     if not isinstance(value, str | None) or value not in known:
         listed = ", ".join(map(repr, known))
         raise error(f"{name} must be one of {listed}, not {quoted(value)}{suggestion(value, filter(None, known))}")
 
 
 def printable(label: object) -> str:
-    """A label on one line, whatever it holds; what joins two letters or emoji into one stays, as Persian needs it."""
+    """A label on one line, whatever it holds; joiners between two letters or emoji stay, as Persian needs them."""
     try:
         string = str(label)
     except ValueError:  # Python writes integers of many thousand digits only like this
@@ -95,7 +95,7 @@ def quoted(value: object, limit: int = 60) -> str:
     except Exception:  # a foreign __repr__ may raise anything; the message matters more
         string = f"<{type(value).__name__}>"
     string = " ".join(string.split()) if "\n" in string else string
-    if len(composed(string)) < len(string):  # which would look like another string
+    if len(composed(string)) < len(string):  # it would look like another string
         string = string.encode("ascii", "backslashreplace").decode()
     return string if len(string) <= limit else string[: limit - 3] + "..."
 
@@ -137,7 +137,7 @@ def width_of(name: str) -> int:
 
 
 def cut_distinct(names: Sequence[str], width: int) -> list[str]:
-    """Names in the room of so many characters, at least 8, without their middle; different names stay different."""
+    """Names cut in the middle to so many characters, at least 8; different names stay different."""
     rooms = {name: width * len(name) // size for name in names if (size := width_of(name)) > width}
     groups: dict[str, list[str]] = {}
     for name, room in rooms.items():
@@ -222,14 +222,14 @@ def scope_text(where: Mapping[str, object], *, mixed: bool) -> str:
 
 def markdown_cell(text: str) -> str:
     """A cell of a table in Markdown that shows a text: no markup, no HTML, and spaces at its ends."""
-    from html import escape  # here and for JSON only when asked, as importing the package should be quick
+    from html import escape  # late, as for JSON, so that importing the package stays quick
 
     text = re.sub(r"[\\`*\[\]|~$]|(?<![a-z0-9])_|_(?![a-z0-9])", r"\\\g<0>", escape(text, quote=False))
     return re.sub("^ | $", "&#32;", text)
 
 
 def json_content(value: object) -> Any:
-    """What JSON holds of a value: infinities, and what is no number, are null."""
+    """A value as JSON can hold it: infinities and NaN become null, integers of too many digits strings."""
     import json
 
     try:
@@ -247,7 +247,7 @@ def _without_long(value: Any) -> Any:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """The same as JSON, whose strings show every character, so that none is a command to a terminal."""
+    """The text of `json_content`; control characters are escaped, so that none is a command to a terminal."""
     import json
 
     text = json.dumps(json_content(value), ensure_ascii=False, indent=indent)
@@ -255,12 +255,12 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 
 def prometheus_label(value: str | int, *, mixed: bool = False) -> str:
-    """A label for Prometheus, to which an empty one is none: at most 200 characters."""
+    """A label for Prometheus of at most 200 characters, never empty: Prometheus drops empty labels."""
     return shortened(label_text(value, mixed=mixed), 200)
 
 
 def mlflow_label(value: str | int, *, mixed: bool = False) -> str:
-    """A value in characters that MLflow allows; others are their code point, such as ``_x3f_``. ``_x_`` is a mark."""
+    """A value in characters that MLflow allows: others become codes such as ``_x3f_``; ``_x_`` marks ambiguous ones."""
     string = value if isinstance(value, str) else printable(value)
     text = re.sub(r"[^A-Za-z0-9_. -]|_(?=x)", lambda mark: f"_x{ord(mark[0]):x}_", string)
     if not text or (mixed and _is_alike(value)):
@@ -269,7 +269,7 @@ def mlflow_label(value: str | int, *, mixed: bool = False) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """A text of less than so many characters; any other is cut to so many, the last of which are of its SHA-256."""
+    """A text shorter than ``length`` as it is; any other is cut to ``length``, where a part of its SHA-256 ends it."""
     import hashlib  # only here, so that importing the package stays quick
 
     return text if len(text) < length else f"{text[: length - 33]}_{hashlib.sha256(text.encode()).hexdigest()[:32]}"
