@@ -18,14 +18,14 @@ from streameval.kernel.types import BitRows, IntArray, Lists, Places, UInt8Array
 from streameval.schema.text import type_text
 
 _CORNERS = (7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0)
-"""To turn rows into columns, the bits of these corners of each square are exchanged with those so many places above."""
+"""Steps that transpose a square of bits: in each, the masked bits change places with those ``shift`` places above."""
 
 
 def arrow_of(series: Any) -> Any | None:
-    """The array that a Series of polars is to Arrow, or None."""
-    try:  # of objects Arrow knows addresses
+    """The Arrow array of a Series of polars, or None if there is none."""
+    try:  # for objects, Arrow would hold addresses
         return None if str(getattr(series, "dtype", "")) == "Object" else series.to_arrow()
-    except (ModuleNotFoundError, ValueError):  # pyarrow need not be there, and has no integers of 128 bits
+    except (ModuleNotFoundError, ValueError):  # pyarrow is absent, or lacks the type: integers of 128 bits
         return None
 
 
@@ -34,7 +34,7 @@ def bits_of_columns(columns: list[Any]) -> BitRows:
     rows, width = len(columns[0]), (len(columns) + 7) // 8
     data = np.empty((rows, width), np.uint8)
     for byte in range(width):
-        squares = np.zeros(((rows + 7) // 8, 8), np.uint8)  # of bits: eight rows of eight columns
+        squares = np.zeros(((rows + 7) // 8, 8), np.uint8)  # of bits, eight rows of eight columns each
         for place, column in enumerate(columns[8 * byte : 8 * byte + 8]):
             squares[:, place] = _bits_of(column)
         words = squares.view("<u8")
@@ -46,7 +46,7 @@ def bits_of_columns(columns: list[Any]) -> BitRows:
 
 
 def _bits_of(column: Any) -> UInt8Array:
-    """Booleans as bytes of eight, without a copy where the first one begins a byte."""
+    """Booleans packed eight to a byte, without a copy if the first one begins a byte."""
     array = column.combine_chunks() if hasattr(column, "num_chunks") else column
     skipped, first = divmod(array.offset, 8)
     data = np.frombuffer(array.buffers()[1] or b"", np.uint8)[skipped : skipped + (first + len(array) + 7) // 8]
@@ -56,11 +56,11 @@ def _bits_of(column: Any) -> UInt8Array:
 
 
 def rows_of_arrow(array: Any) -> np.ndarray[Any, Any] | BitRows | None:
-    """Lists of several values as the rows of an array; None if they differ in length."""
+    """Lists of one length, at least 2, as the rows of an array; None for any other lists."""
     import pyarrow.compute as pc
 
     lengths, values = pc.min_max(pc.list_value_length(array)).as_py(), pc.list_flatten(array)
-    width = lengths["max"] or 0  # None of no lists
+    width = lengths["max"] or 0  # None if there are no lists
     if width < 2 or lengths["min"] < width:
         return None
     if values.null_count:
@@ -89,7 +89,7 @@ def _plain(chunk: Any) -> Any:
 
 
 def lists_of_arrow(array: Any, argument: Argument) -> Lists:
-    """The lists of an array or chunked array of lists; may lead to `IGNORED`."""
+    """The lists of an array or chunked array of lists; some columns may be `IGNORED`."""
     chunks = [_plain(chunk) for chunk in (array.chunks if hasattr(array, "chunks") else [array]) if len(chunk)]
     rows = accumulate(map(len, chunks), initial=0)
     read = [_arrow_lists(chunk, argument, first) for chunk, first in zip(chunks, rows, strict=False)]
@@ -111,7 +111,7 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     name, bounds = argument.name, chunk.offsets.to_numpy()
     start, end = int(bounds[0]), int(bounds[-1])
     size, dictionary = len(chunk.values), str(chunk.values.type).startswith("dictionary<")
-    # Where rows begin is narrowed rather than codes widened, since there are more codes than rows.
+    # Offsets are narrowed rather than codes widened, since there are more codes than offsets.
     kind: Any = np.int32 if max(size, len(chunk.values.dictionary) if dictionary else 0) < 2**31 else np.int64
     if start < 0 or end > size or (bounds[1:] < bounds[:-1]).any():
         raise InputError(f"{name} is damaged: its offsets do not bound lists within its {size} values")
@@ -119,12 +119,12 @@ def _arrow_lists(chunk: Any, argument: Argument, first: int) -> tuple[Places, Pl
     values = chunk.values.slice(start, end - start)
     examples = (part.as_py() for part in chunk)
     if values.null_count:
-        columns_among([None], examples, argument, first)  # which raises
+        columns_among([None], examples, argument, first)  # raises
     try:
         codes, labels = encoded(values, name)
     except NotImplementedError:
         raise LabelError(f"{name} holds lists of {type_text(values.type)}; labels are strings or integers") from None
-    columns = np.zeros(len(labels) if len(codes) else 0, np.int64)  # of no label that occurs there need not be any
+    columns = np.zeros(len(labels) if len(codes) else 0, np.int64)  # without codes, there may be no columns
     if dictionary and len(codes) and (codes.min() < 0 or codes.max() >= len(labels)):
         raise InputError(f"{name} is damaged: its codes lie outside its dictionary of {len(labels)} labels")
     check_codes(offsets, codes, labels, argument, first)
@@ -148,7 +148,7 @@ def _dictionary_codes(values: Any, name: str) -> tuple[Any, list[Any]]:
 
 
 def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
-    """A column as codes, -1 for none; what each stands for; and whether each has a row, and a value of its own."""
+    """A column as codes, -1 for null; the value of each code; and whether values are distinct and all occur."""
     parts, values = [np.zeros(0, np.int64)], list[Any]()
     for chunk in column.chunks if hasattr(column, "chunks") else [column]:
         try:
@@ -166,19 +166,19 @@ def codes_of_arrow(column: Any, name: str) -> tuple[IntArray, list[Any], bool]:
 
 
 def encoded(values: Any, name: str) -> tuple[Any, list[Any]]:
-    """Arrow values as codes, -1 for nulls, and what each is; `NotImplementedError` if Arrow encodes no such type."""
+    """Arrow values as codes, -1 for null, and the value of each; `NotImplementedError` if Arrow cannot encode them."""
     kind = str(values.type)
     if kind == "string_view":
         try:
             values.validate(full=True)
         except (IndexError, ValueError) as error:
             raise InputError(f"{name} is damaged: {error}") from None
-        with suppress(NotImplementedError):  # an old Arrow casts no views
+        with suppress(NotImplementedError):  # an old Arrow cannot cast views
             values, kind = values.cast("large_string"), "large_string"
     if kind not in ("string", "large_string") or values.null_count:
         return _dictionary_codes(values, name)
     arrays = _strings(values, name)
-    if BACKEND == "numpy" and strings.are_strings(*arrays):  # whose twin takes longer than Arrow
+    if BACKEND == "numpy" and strings.are_strings(*arrays):  # the twin is slower than Arrow
         return _dictionary_codes(values, name)
     with _decoding(name):
         coded: tuple[Any, list[Any]] | None = strings.string_codes(*arrays)
@@ -194,7 +194,7 @@ def _strings(values: Any, name: str) -> tuple[Places, UInt8Array]:
     if bounds is None or bounds.size < (values.offset + len(values) + 1) * size:
         if len(values):
             raise _damaged(name)
-        return np.zeros(1, kind), np.zeros(0, np.uint8)  # no strings need no offsets
+        return np.zeros(1, kind), np.zeros(0, np.uint8)  # without strings there may be no offsets
     offsets = np.frombuffer(bounds, kind, len(values) + 1, values.offset * size)
     return offsets, np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8)
 

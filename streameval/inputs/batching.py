@@ -57,7 +57,7 @@ def read_many(
     reader: Reader,
     threads: int = 1,
     null: Null = "error",
-    many: bool = True,  # False for the one of `read_one`, which has no position in messages
+    many: bool = True,  # False for `read_one`, whose example has no position in messages
 ) -> Iterator[Batch]:
     """Check many examples and place their cells, piece by piece; may register labels, changes nothing else."""
     factors = None if weights is None else checked_weights(weights)
@@ -85,7 +85,7 @@ def read_many(
         names, lengths = [*names, "weights"], [*lengths, len(factors)]
     _check_lengths(names, lengths, (y_true, y_pred))
     cells, most = (_SCORES, _SCORED_EXAMPLES) if reader.keeps_scores else (CELLS, _EXAMPLES)
-    # A piece for each thread, since sharing one out takes as long as counting a few million cells.
+    # A piece for each thread, since dividing a piece among threads takes as long as counting a few million cells.
     size = threads * max(255, min(most, cells // max(1, *(source.width for source in sources))))
     start, examples = 0, size
     while examples == size:  # a smaller piece is the last of every source
@@ -112,7 +112,7 @@ def read_many(
 def _check_lengths(
     names: Sequence[str], lengths: Sequence[int | None], values: tuple[object, ...] = (), full: int | None = None
 ) -> None:
-    """Refuse arguments of different lengths, None where not known; those of length ``full`` may be longer."""
+    """Refuse arguments of different lengths (None: not known); an argument of length ``full`` may be longer."""
     if len({*lengths} - {None}) > 1:
         known = [(name, length) for name, length in zip(names, lengths, strict=True) if length is not None]
         numbers = " and ".join(f"{name} has {'at least ' * (length == full)}{length}" for name, length in known)
@@ -147,7 +147,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
     def bits_of(piece: Rows) -> tuple[UInt8Array, UInt8Array | None]:
         try:
             bits, masked = piece.read(unchecked=not reader.again)
-        except InputError:  # but an argument that is not checked yet may be the first that is wrong
+        except InputError:  # an earlier argument, not checked yet, may be wrong too: report that first
             raise refusal() from None
         if again and np.may_share_memory(bits, piece.block):
             bits = bits.copy()
@@ -163,7 +163,7 @@ def _dense(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> D
         if missing is not None or len(predictions.columns) != len(columns):
             present = np.ones(predictions.scores.shape, np.uint8) if missing is None else 1 - missing
             ranked = _aligned(present, predictions, columns)
-            # Rows mention every label, which is not so where a label that is not declared has no score.
+            # Rows of `Dense` mention every column, but an undeclared label without a score is not mentioned.
             if not (columns < reader.labels.fixed).all():
                 return None
         if reader.reads_scores:
@@ -204,7 +204,7 @@ def _ragged(pieces: list[Piece], weights: FloatArray | None, reader: Reader) -> 
                 parts[kind].append(side)
     ranked, scores = predictions.ranked, predictions.scores
     if ranked is not None and scores is not None:
-        ranked = ranked._replace(places=ranked.flat(), columns=None)  # once, as several states read them
+        ranked = ranked._replace(places=ranked.flat(), columns=None)  # once, as more than one state reads them
         parts[0].append(ranked)
         parts[PRED] += _predicted(predictions, ranked, scores, reader)
     true, pred, mask, mentioned = (

@@ -35,24 +35,24 @@ class Reader:
     def __init__(
         self, config: Config, labels: LabelIndex, known: LabelIndex | None = None, notes: InputNotes | None = None
     ) -> None:
-        """``known`` holds the declared labels if ``labels`` does not: it then registers those that occur."""
+        """``known`` holds the declared labels if ``labels`` does not, but registers only those that occur."""
         self._notes = notes
         self.config, self.labels, self._known = config, labels, labels if known is None else known
         self.reset()
         self.at_once = EXAMPLES
         self.again = bool(config.states)  # cells are read more than once: arrays that may change meanwhile are copied
         self.keeps_scores = bool(config.options) and config.scored  # for a state that reads the scores themselves
-        self.reads_scores = config.threshold is not None  # to compare numbers in ``y_pred`` with it
+        self.reads_scores = config.threshold is not None  # numbers in ``y_pred`` are compared with it
         self.drops_nan = config.nan == "missing"  # scores that are NaN are missing ones
         self.grows = config.labels is None or config.unknown == "add"  # labels that were not declared are registered
-        bound = config.threshold
-        of_keys = {key_of(label): value for label, value in bound} if isinstance(bound, tuple) else None
+        threshold = config.threshold
+        of_keys = {key_of(label): value for label, value in threshold} if isinstance(threshold, tuple) else None
         self._thresholds: dict[Key, float] | None = of_keys
-        self._threshold: float = 0.0 if bound is None or isinstance(bound, tuple) else bound
+        self._threshold: float = 0.0 if threshold is None or isinstance(threshold, tuple) else threshold
 
     @property
     def notes(self) -> InputNotes:
-        """What the object that counts remembers of its input."""
+        """The notes of the object that counts."""
         return notes_of(self.labels.guard) if self._notes is None else self._notes
 
     def column(self, label: object) -> int:
@@ -98,7 +98,7 @@ class Reader:
             raise named(error, name) from None
 
     def register(self, examples: list[Any]) -> None:
-        """Register the labels of dicts, sets and lists; refuses nothing."""
+        """Register the labels of dicts, sets and lists; never raises."""
         if set(map(type, examples)) <= _COLLECTIONS:
             flat = list(chain.from_iterable(examples))
             if self._all_plain(flat):
@@ -124,9 +124,9 @@ class Reader:
         """Forget what was noted of the arguments of a call."""
         self._unnamed: dict[str, int] = {}
         self.samples: dict[str, Any] = {}
-        self.noted = 0  # the examples that samples are of
+        self.noted = 0  # the number of examples that `samples` describe
         self.integers: str | None = None  # the argument of this call whose labels are 0, 1, 2 ...
-        self.has_strings: bool = False  # whether a label of this call is one
+        self.has_strings: bool = False  # whether a label of this call is a string
         self._positions: IntArray | None = None
 
     def _check_forms(self, notes: InputNotes) -> None:
@@ -139,13 +139,13 @@ class Reader:
         self._check_strings(self.has_strings)
 
     def _check_strings(self, are_strings: bool) -> None:
-        """Raise if labels are strings where columns without names were counted, before the first of them is new."""
+        """Raise if labels are strings but columns without names were counted, before a string is registered."""
         if are_strings and self.config.labels is None and self.notes.forms.width is not None:
             unnamed = "labels are strings, but columns without names were counted before, as the labels 0, 1, 2 ..."
             raise InputError(f"{unnamed}; {wording(*DECLARE)}")
 
     def check_label_types(self) -> None:
-        """Raise as `confirm` does, and warn of rows that are narrower than others."""
+        """Raise as `confirm` does, and warn of rows that are narrower than those before."""
         if self.config.labels is not None:
             return
         notes, name = self.notes, next(iter(self._unnamed), None)
@@ -159,12 +159,12 @@ class Reader:
             notes.warn("width", f"{narrow}: {absent}; {advice}")
 
     def note(self, examples: int) -> None:
-        """Refuse what cannot be counted together with what was; the call held so many examples."""
+        """Check the labels of the call against those counted before; note how many examples it held."""
         self.check_label_types()
         self.noted = examples
 
     def confirm(self) -> list[Part]:
-        """Prepare that examples and forms are remembered, or raise if other ones were counted; the guard is held."""
+        """Prepare to note examples and forms; raise if forms conflict with those counted before. The guard is held."""
         parts = [self.notes.prepare_take(self.samples, self.noted)] if self.samples else []
         if self.config.labels is not None or not (self.has_strings or self._unnamed or self.integers):
             return parts
@@ -199,17 +199,17 @@ class Reader:
         if self._positions is None:
             numbers, fresh = list[Label](range(width)), not len(self.labels)
             if fresh and 0 < width == len(self._known) and self._known.labels == numbers:
-                copied = self._known.copy()  # in a tenth of the time that it takes to register them
+                copied = self._known.copy()  # ten times as fast as registering them
                 copied.bound(self.labels.limit, self.labels.check_beyond)
                 self.labels.adopt(copied)
             elif fresh:
-                self.labels.register(numbers)  # in a third of the time that it takes label by label
+                self.labels.register(numbers)  # three times as fast as label by label
             usual = fresh or self.labels.labels[:width] == numbers  # ten times as fast as looking them up
             self._positions = np.arange(width) if usual else np.array(self.columns(range(width)), np.int64)
         return self._positions
 
     def threshold(self, label: object) -> float:
-        """The threshold of one label. Only asked when scores are read."""
+        """The threshold of one label; only called when scores are compared."""
         if self._thresholds is None:
             return self._threshold
         value = self._thresholds.get(key_of(normalise(label)))
@@ -231,30 +231,30 @@ class Reader:
 
 
 class Argument:
-    """Which argument is read, and how; a matrix without column names takes those of the data ``frames``."""
+    """An argument, and how it is read; a matrix without column names takes those of the data ``frames``."""
 
     def __init__(
         self, role: int, reader: Reader, frames: Sequence[list[object]] = (), many: bool = True, null: Null = "error"
     ) -> None:
         self.role, self.reader, self.frames, self.name, self.many = role, reader, frames, NAMES[role], many
         self.null = null  # what a missing example means
-        self.lists = "{}"  # what makes lists of it, of which numpy makes a matrix, as of no column of objects
-        self.position: int | None = None  # of the example that is read, where one after the other is
+        self.lists = "{}"  # for messages: the expression that makes lists of it
+        self.position: int | None = None  # of the present example, if examples are read one by one
         self.compared = role == PRED and reader.reads_scores  # its numbers are compared with a threshold
         self.scored = role == PRED and reader.keeps_scores  # a state reads its scores
         self.rows = reader.config.rows
-        self.sample: Any = None  # in which examples are noted, if some are
-        # Whether [1, 0] may be indicators, where it stands, and where rows of two do; how wide a matrix is.
+        self.sample: Any = None  # notes examples, if some are to be noted
+        # Whether [1, 0] may be indicators; the positions of such lists, and of rows of two; the width of a matrix.
         self.pairs = self.rows is None and len(reader.config.labels or "??") == 2
         self.turned, self.twos, self.width = deque[tuple[int, Any]](), set[int](), 0
 
     def at(self, position: int | None) -> str:
-        """What an example is called in messages."""
+        """The name of an example in messages."""
         return f"{self.name}[{position}]" if self.many and position is not None else self.name
 
     @property
     def place(self) -> str:
-        """What the example that is read is called in messages; or all of them."""
+        """The name of the present example in messages, or of the argument."""
         return self.at(self.position)
 
     def columns(self, width: int) -> IntArray:
@@ -282,6 +282,6 @@ class Argument:
 
 
 def named(error: LabelError, name: str) -> LabelError:
-    """The same error, which says which argument holds the label."""
+    """The same error, with the name of the argument that holds the label."""
     message = str(error)
     return error if message.startswith(name) else LabelError(f"{name}: {message}")

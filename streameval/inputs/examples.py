@@ -28,7 +28,7 @@ from streameval.schema.text import python_value, quoted
 _COLLECTIONS = {set, frozenset, list, tuple}
 _STRINGS = (str, bytes, bytearray)
 _MAPPED_BIT = partial(bit_of, mapped=True)
-_VALUES = 2**22  # Python objects in the examples that are read at a time, unless these are few
+_VALUES = 2**22  # Python objects that are read at a time, or those of `EXAMPLES` examples if these hold more
 
 Cells: TypeAlias = Iterable[tuple[int, Any]]  # possibly repeated, some `IGNORED`; a score that is missing is NaN
 
@@ -62,7 +62,7 @@ def _of_mapping(mapping: Any, argument: Argument) -> Cells:
             if (column := column_of(label)) != IGNORED
         ]
     except LabelError:
-        for key in PIPELINES.keys() & mapping.keys():  # whose values say more than that it is not declared
+        for key in PIPELINES.keys() & mapping.keys():  # the error about its value says more
             value_of(mapping[key], key, argument)
         raise
 
@@ -80,7 +80,7 @@ _JOINS |= {"scipy": "scipy.sparse.vstack", "torch": "torch.cat"}
 
 
 def one_array(name: str, part: object) -> str:
-    """What to do with several arrays, where one is read."""
+    """Advice for a list of arrays where one array is needed."""
     one = "the first" if name == "y_pred" else "label_ids"
     join = _JOINS.get(type(part).__module__.partition(".")[0], "np.concatenate")
     return f"give one array, such as {join}({name}) of batches; of predictions, label_ids and other outputs give {one}"
@@ -91,13 +91,13 @@ def _refuse(example: object, argument: Argument) -> Cells:
 
 
 def no_example(example: object, name: str, position: int | None = None, scored: bool = False) -> InputError:
-    """The error about what is no example, or no example of scores; ``position`` is where it stands among many."""
+    """The error about a value that is no example, or has no scores; ``position`` is its place among many."""
     place = name if position is None else f"{name}[{position}]"
     example = python_value(example)
     if isinstance(example, _STRINGS) and not scored:
         if isinstance(example, str) and example.startswith(("[", "(", "{")):
             written = "give ast.literal_eval(string), if it holds labels"
-            if not _is_literal(example):  # numpy writes no commas
+            if not _is_literal(example):  # numpy prints no commas
                 written = "give the list, not the string that was made of it"
             return InputError(f"{place} is the string {quoted(example)}; {written}")
         decoded = "" if isinstance(example, str) else ".decode()"
@@ -125,7 +125,7 @@ def no_example(example: object, name: str, position: int | None = None, scored: 
 
 
 def _is_literal(string: Any) -> bool:
-    from ast import literal_eval  # only here, as importing the package should be quick
+    from ast import literal_eval  # late, so that importing the package stays quick
 
     try:
         return not re.search(r"['\"]\s+['\"]", string) and literal_eval(string) is not None
@@ -161,7 +161,7 @@ _CELLS: dict[Form, Callable[[Any, Argument], Cells]] = {
 def examples_of(column: Iterable[object], argument: Argument) -> Source:
     examples, read = iter(column), _ranked if argument.scored else _labelled
     size = argument.reader.at_once
-    if size > EXAMPLES:  # fewer of wide rows
+    if size > EXAMPLES:  # fewer if rows are wide
         first = list(islice(examples, 1))
         size = max(EXAMPLES, min(size, _VALUES // max(1, sum(map(_size_of, first)))))
         examples = chain(first, examples)
@@ -170,16 +170,16 @@ def examples_of(column: Iterable[object], argument: Argument) -> Source:
         part = list(islice(examples, stop - start))
         if argument.null == "empty":
             part = [() if is_missing(example) else example for example in part]
-        # What sparse rows do not store has no score.
+        # Cells that sparse rows do not store have no score.
         if argument.scored and (matrix := stacked_rows(part, argument.name)) is not None:
             return sparse_source(matrix, argument, start).piece(0, len(part))
         part = without_rows(part, argument, start)
-        cells = _stacked(part, argument, start) or read(part, argument, start)  # which refuses what cannot be noted
+        cells = _stacked(part, argument, start) or read(part, argument, start)  # first, to refuse what cannot be noted
         for example in part[:FEW] if argument.sample is not None and not start else ():
             argument.sample.add_example(example)
         return cells
 
-    # As wide as makes pieces of so many.
+    # The width is such that pieces have ``size`` examples.
     return Source(len(column) if isinstance(column, Sized) else None, CELLS // size, piece)
 
 
@@ -223,7 +223,7 @@ def _ranked(examples: list[Any], argument: Argument, start: int) -> Piece:
 
 
 def columns_among(labels: Iterable[object], examples: Iterable[object], argument: Argument, start: int = 0) -> IntArray:
-    """The columns of labels of examples, which begin at the position ``start``; an error says which one is wrong."""
+    """The columns of the labels of examples from the position ``start`` on; errors name the example that is wrong."""
     sample = argument.sample if argument.reader.config.unknown == "ignore" else None
     labels = labels if sample is None else [*labels]
     try:
@@ -257,7 +257,7 @@ def _stacked(examples: list[Any], argument: Argument, start: int) -> Piece | Non
 
 
 def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
-    """Collections or arrays of strings, where there is nothing else."""
+    """Collections or arrays of strings as lists of columns; None if there is anything else."""
     kinds = set(map(type, rows))
     lists = [[*row] for row in rows] if kinds <= _COLLECTIONS and kinds != {list} else rows
     coded = None if argument.rows == "indicator" else backend.strings.listed_codes(lists)
@@ -270,7 +270,7 @@ def string_lists(rows: list[Any], argument: Argument) -> Lists | None:
 
 
 def _plain_mappings(examples: list[Any], argument: Argument) -> tuple[Lists, FloatArray] | None:
-    """The columns and scores in dicts of plain labels and numbers; None where one needs a closer look."""
+    """The columns and scores in dicts of plain labels and numbers; None if a dict holds anything else."""
     reader = argument.reader
     lists = backend.strings.score_lists(reader.labels.columns, examples)
     if lists is None and type(examples[0]) is dict and reader.config.unknown != "ignore":

@@ -1,4 +1,4 @@
-"""Which form an argument has: known by its class, or by what its objects have, so that no library is imported."""
+"""Which form an argument has, recognised by its class or its attributes, so that no library is imported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import InputError, imported
 
 Form: TypeAlias = str
-"""A name in these tables and in those of readers."""
+"""The name of a form, in these tables and in those of readers."""
 
 _TYPES: dict[type, Form] = {
     type(None): "none", list: "list", tuple: "list", set: "set", frozenset: "set", dict: "mapping",
@@ -44,7 +44,7 @@ _MARKS: list[tuple[Form, Any, tuple[str, ...]]] = [
 """Class and attributes by which objects of a form are known; the first that fits counts."""
 
 ONE: dict[Form, Callable[[Any, str], Any]] = {}
-"""What makes a list, a mapping or an array of one example of a form, which has a name in messages."""
+"""By form, what makes a list, a mapping or an array of one example, which messages call by the second argument."""
 
 
 def enter(
@@ -68,7 +68,7 @@ def form_of(value: object) -> Form:
 
 
 def resolved(value: Any, name: str) -> tuple[Any, Form]:
-    """A value and its form: what pandas or numpy has for an array of xarray, pyarrow for what has Arrow's interface."""
+    """A value and its form; arrays of xarray become pandas or numpy, objects with Arrow's interface pyarrow."""
     form = form_of(value)
     if form == "named":
         value = value.to_pandas() if {*value.dims[-1:]} & {*value.coords} else value.to_numpy()
@@ -93,5 +93,5 @@ def columns_of(value: Any, form: Form) -> list[object]:
 
 
 def are_numbered(names: list[object]) -> bool:
-    """Whether columns are named 0, 1, 2 ..., as those of a data frame are that was made without names."""
+    """Whether columns are named 0, 1, 2 ..., as in a data frame that was made without names."""
     return bool(names) and names == [*range(len(names))]

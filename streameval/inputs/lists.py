@@ -16,28 +16,28 @@ from streameval.inputs.values import THRESHOLD, array_of, score_value
 from streameval.kernel.types import EITHER, Places
 from streameval.schema.text import python_value, quoted
 
-_TURNED = [[1, 0], ["1", "0"]]  # labels come in ascending order, so that these are probably indicators
+_TURNED = [[1, 0], ["1", "0"]]  # labels usually ascend, so these are probably indicators
 ROWS = (
     "for indicators give {0}rows='indicator', for labels {1}rows='labels'",
     "for indicators give --rows indicator, for labels --rows labels",
-)  # with what else makes them in Python
+)  # the gaps are for other ways in Python
 _LABELS, _VALUES = {int, str}, {bool, int, float, type(None)}
 _COMMON = {list, tuple, dict, set, frozenset, np.ndarray}
 _INTEGERS = {text: int(text) for text in EITHER if isinstance(text, str)}
 
 
 def without_rows(examples: list[Any], argument: Argument, start: int) -> list[Any]:
-    """Examples with an array in place of each list that is a row, and lists in place of what libraries made of lists.
+    """Turn lists that are rows into arrays, and list-like objects of libraries into lists; leave the rest as it is.
 
-    A list of booleans, or of numbers of which one is a float, is a row, for labels are neither. A list of integers or
-    strings is a list of labels, or refused if it may be a row as well: all members are in `EITHER`, and one is
-    repeated. `check_pairs` looks at those of two. ``start`` is the position of the first example.
+    A list of booleans, or of numbers with a float among them, is a row, because labels are neither. A list of integers
+    or strings is a list of labels, or refused if it may be a row as well: all members are in `EITHER`, and one is
+    repeated. `check_pairs` checks lists of two. ``start`` is the position of the first example.
     """
     kinds = set(map(type, examples))
     if not kinds <= _COMMON:
         named = ((part, argument.at(position)) for position, part in enumerate(examples, start))
         read = [part if type(part) in _COMMON else unwrapped(part, name, argument.scored) for part, name in named]
-        of_kind = dict(zip(map(type, examples), examples, strict=True))  # one each, as forms of single ones take time
+        of_kind = dict(zip(map(type, examples), examples, strict=True))  # one per type, since `form_of` is slow
         framed = {kind for kind in kinds - _COMMON if form_of(of_kind[kind]) in (*FRAMES, "series")}
         rows = (row for part, row in zip(examples, read, strict=True) if type(part) in framed and isinstance(row, dict))
         if any(are_numbered([*row]) for row in rows):
@@ -64,7 +64,7 @@ def without_rows(examples: list[Any], argument: Argument, start: int) -> list[An
 
 
 def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
-    """A list, a mapping or an array in place of what a library makes of one; anything else as it is."""
+    """The list, mapping or array that an object of a library stands for; anything else as it is."""
     example, form = resolved(example, name)
     if form in ONE:
         return ONE[form](example, name)
@@ -81,10 +81,10 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
     if form == "series":
         return mapping_of(example.items(), name)
     if form in FRAMES and example.shape[0] == 1:
-        names = mapping_of(((label, None) for label in columns_of(example, form)), name)  # each of them once
+        names = mapping_of(((label, None) for label in columns_of(example, form)), name)  # refuses repeated names
         row = [example[name].to_list()[0] if form == "frame" else example.column(name)[0].as_py() for name in names]
         return dict(zip(names, row, strict=True))
-    if form == "sparse" and scored and (1, *example.shape)[-2] == 1:  # as an array, what is not stored would be scored
+    if form == "sparse" and scored and (1, *example.shape)[-2] == 1:  # in an array, unstored cells would have scores
         raise InputError(f"{name} is a sparse row, but not all are of its form and width; give one sparse matrix")
     if form == "sparse":
         return np.asarray(example.todense())
@@ -92,7 +92,7 @@ def unwrapped(example: Any, name: str, scored: bool = False) -> Any:
 
 
 def _labels_in(row: np.ndarray[Any, Any]) -> Any:
-    """The labels that an array of strings names, none in an empty one; or the array, if it is a row."""
+    """The labels in an array of strings, none in an empty one; any other array is a row and returned as it is."""
     if row.ndim != 1 or (len(row) and row.dtype.kind not in "UOT"):
         return row
     values: list[Any] = row.tolist()
@@ -129,14 +129,14 @@ def _read(example: Sequence[Any], argument: Argument, position: int) -> Any:
 
 
 def _either(values: Sequence[Any], example: Any) -> list[Any]:
-    """Values of a list that may be indicators: all, or none of them; in a row with names some, as others may be ids."""
+    """The values of a list that may be indicators: all or none; or some of a row with names, whose rest may be ids."""
     if EITHER.issuperset(values):
         return [*values]
     return [value for value in values if value in EITHER] if _fields_of(example) else []
 
 
 def _fields_of(row: Any) -> str | None:
-    """What makes a mapping of a row with names, as data frames and databases give it."""
+    """The call that makes a mapping of a row with names, as from a data frame or a database; None if it has none."""
     return next((f"row.{method}()" for method in ("asDict", "_asdict") if hasattr(row, method)), None)
 
 
@@ -166,7 +166,7 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
 
 
 def pairs_of(values: list[Any]) -> list[Any] | None:
-    """Scores in pairs (label, score), or in mappings with a label and a score; None if these are neither."""
+    """Pairs (label, score), also from mappings with a label and a score; None if values are neither."""
     if all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in values):
         return values
     if all(isinstance(pair, dict) and pair.keys() == {"label", "score"} for pair in values):
@@ -200,7 +200,7 @@ def mapping_of(pairs: Iterable[Any], name: str) -> dict[Any, Any]:
 
 
 def note(example: Any, values: list[Any], argument: Argument, position: int) -> None:
-    """Refuse a list of members of `EITHER` that is probably a row; note one that is only beside a row of two."""
+    """Refuse a list of members of `EITHER` that is probably a row; note lists of two for `check_pairs`."""
     if len(set(values)) < len(values):
         raise _ambiguous(example, argument, position)
     if len(values) == 2 and argument.pairs:
@@ -210,7 +210,7 @@ def note(example: Any, values: list[Any], argument: Argument, position: int) -> 
 
 
 def check_codes(offsets: Places, codes: Places, labels: list[Any], argument: Argument, start: int) -> None:
-    """The same for lists of codes of labels, the first of which has the position ``start``."""
+    """Apply `note` to lists of codes of labels; ``start`` is the position of the first list."""
     if argument.rows == "labels" or EITHER.isdisjoint(labels):
         return
     either = np.array([label in EITHER for label in labels], np.bool_)
@@ -221,7 +221,7 @@ def check_codes(offsets: Places, codes: Places, labels: list[Any], argument: Arg
 
 
 def check_pairs(arguments: Sequence[Argument], stop: int) -> None:
-    """Refuse the list [1, 0] beside a row of two, or beside a list of two members of `EITHER`; up to an example."""
+    """Refuse a list [1, 0] before ``stop`` if another argument has two indicators, or may have, in that example."""
     for argument in arguments:
         while argument.turned and argument.turned[0][0] < stop:
             position, example = argument.turned.popleft()

@@ -25,8 +25,8 @@ class Source:
     """One argument, read piece by piece."""
 
     length: int | None  # None where it is not known before the end
-    width: int  # of an example in cells
-    piece: Callable[[int, int], Piece]  # reads the examples from one to before another, fewer at the end
+    width: int  # cells of an example
+    piece: Callable[[int, int], Piece]  # reads examples from start to before stop, fewer at the end
     start: int = 0
 
     def take(self, size: int) -> Piece:
@@ -36,7 +36,7 @@ class Source:
 
 
 class Rows:
-    """Rows of a matrix whose columns are all mentioned; values are looked at when they are needed."""
+    """Rows of a matrix whose columns are all mentioned; values are read and checked when they are needed."""
 
     def __init__(
         self, block: np.ndarray[Any, Any] | BitRows, columns: IntArray, argument: Argument, start: int
@@ -48,13 +48,13 @@ class Rows:
 
     @property
     def block(self) -> np.ndarray[Any, Any]:
-        """The rows, where bits are booleans."""
+        """The rows as an array; bits become booleans."""
         if isinstance(self._block, BitRows):
             self._block = booleans(self._block, lambda row: self._argument.at(self._start + row))
         return self._block
 
     def read(self, *, unchecked: bool = False) -> tuple[UInt8Array, UInt8Array | None]:
-        """1 where positive, and 1 where masked (None if nowhere); checked, or bytes that the kernel is to check."""
+        """1 where positive, and 1 where masked (None if nowhere); with ``unchecked``, the kernel must check bytes."""
         if unchecked and self.block.dtype == np.uint8 and not self._argument.compared:
             return self.block, None
         return binarize(self.block, self._argument, self.thresholds, places_of(self.columns, self._start))
@@ -68,12 +68,12 @@ class Rows:
 
 @dataclass(slots=True, eq=False)
 class Scores:
-    """Rows of a matrix of scores, for states that read them; 1 in ``missing`` where there is none."""
+    """Rows of a matrix of scores, for states that read them; ``missing`` is 1 where there is no score."""
 
     columns: IntArray
     scores: ScoreArray
     missing: UInt8Array | None
-    read: Callable[[], tuple[ScoreArray, UInt8Array | None]]  # both again, of scores that only the kernel has checked
+    read: Callable[[], tuple[ScoreArray, UInt8Array | None]]  # checks and returns both, if the kernel was to check them
 
     @property
     def examples(self) -> int:
@@ -89,7 +89,7 @@ class Scores:
 
 @dataclass(slots=True, eq=False)
 class Columns:
-    """For each example lists of columns: positive, masked, and otherwise mentioned, and columns that all mention."""
+    """Lists of columns for each example: positive, masked, and only mentioned; and columns that all mention."""
 
     examples: int
     positive: Lists | None = None
@@ -122,19 +122,19 @@ def bit_rows(packed: Any, name: str) -> BitRows:
 
 
 def booleans(bits: BitRows, name: Callable[[int], str]) -> Flags:
-    """Rows of bits as rows of booleans; ``name`` says what a row is called in messages."""
+    """Rows of bits as rows of booleans; ``name`` returns the name of a row in messages."""
     cells = bits.cells()
     if cells is not None:
         return cells.view(np.bool_)
     row = next(row for row in range(bits.examples) if bits.part(slice(row, row + 1)).cells() is None)
-    wrong = f"{name(row)} has bits set behind those of its {bits.columns} labels"
-    raise InputError(f"{wrong}; give the number of labels, and the bitorder, with which np.packbits made the bytes")
+    wrong = f"{name(row)} has bits set after those of its {bits.columns} labels"
+    raise InputError(f"{wrong}; give the n_labels and the bitorder with which np.packbits made the bytes")
 
 
 def matrix_piece(
     block: np.ndarray[Any, Any] | BitRows, columns: IntArray, argument: Argument, start: int
 ) -> Rows | Scores:
-    """Rows of a matrix with these columns, of which the first is the example ``start``."""
+    """Rows of a matrix with these columns; the first row is the example ``start``."""
     if argument.scored:
         read = partial(checked_scores, block, argument, places_of(columns, start))
         compared = argument.compared and not argument.reader.drops_nan
@@ -143,7 +143,7 @@ def matrix_piece(
 
 
 def listed(bits: UInt8Array, columns: IntArray) -> Lists:
-    """The columns of the ones of each row."""
+    """For each row the columns of its cells that are 1."""
     row, place = np.nonzero(bits)
     return Lists(offsets_of(np.bincount(row, minlength=len(bits))), place, columns, True)
 

@@ -54,7 +54,7 @@ def _array(value: object, argument: Argument) -> Source:
     array = array_of(value, argument.name)
     if array.ndim == 2:
         if array.dtype.kind == "O" and array.size and isinstance(np.ma.getdata(array).flat[0], str | bytes):
-            array = array.astype(type(np.ma.getdata(array).flat[0]))  # which is refused
+            array = array.astype(type(np.ma.getdata(array).flat[0]))  # strings are refused later
         return _matrix(array, argument)
     if array.ndim == 1 and (array.dtype.kind == "O" or array.dtype.names is not None):
         return examples_of(list(array), argument)
@@ -67,7 +67,7 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
         advice += f", for one class per example [[c] for c in {name}]" * (name != "mask")
     elif array.ndim == 3:
         advice = f"give {name}.reshape(-1, {array.shape[1] if array.shape[2] == 1 else array.shape[2]})"
-        if name == "y_pred" and 2 in array.shape[1:]:  # as models predict for each label
+        if name == "y_pred" and 2 in array.shape[1:]:  # models predict such pairs for each label
             pair = "..., 1], with .T where labels come first" if array.shape[2] == 2 else ":, 1]"
             pairs = f"for pairs of no and yes give {name}[{pair}"
             advice = pairs if array.shape[2] == 2 < array.shape[1] else f"{advice}; {pairs}"
@@ -76,7 +76,7 @@ def _no_matrix(array: np.ndarray[Any, Any], name: str) -> InputError:
 
 
 def _matrix(rows: np.ndarray[Any, Any] | BitRows, argument: Argument, columns: IntArray | None = None) -> Source:
-    """Rows of an array or of bits, in these columns; None where they have no names."""
+    """Rows of an array or of bits; ``columns`` is None if their columns have no names."""
     argument.width = rows.columns if isinstance(rows, BitRows) else rows.shape[1]
     columns = argument.columns(argument.width) if columns is None else columns
     ignores = argument.reader.config.unknown == "ignore" and bool((columns == IGNORED).any())
@@ -117,11 +117,11 @@ def _frame(frame: Any, argument: Argument) -> Source:
             label = names[int(np.flatnonzero(columns == column)[1])]
             raise LabelError(f"{argument.name} has two columns named {quoted(label)}; name each label once")
     if form == "frame":
-        types = frame.dtypes if hasattr(frame, "dtypes") else frame.schema.values()  # narwhals has the latter alone
+        types = frame.dtypes if hasattr(frame, "dtypes") else frame.schema.values()  # narwhals has only a schema
         kinds, numeric = {str(kind).lower() for kind in types}, argument.scored or argument.compared
         if (numeric and len(kinds) > 1) or any(kind.startswith(("int128", "categor")) for kind in kinds):
-            # One type for all columns would round integers and take booleans for scores; numpy has none of 128 bits. Of
-            # categories that differ pandas makes one of booleans or integers, in which a missing value is some other.
+            # A common type would round integers and turn booleans into scores; numpy has no 128-bit integers. Pandas
+            # turns categories that differ into booleans or integers, and a missing value into another one of these.
             values = np.stack([np.array(frame[name].to_list(), object) for name in names], axis=1)
         else:
             values = np.asarray(frame.to_numpy())
@@ -153,11 +153,11 @@ class PackedRows:
     Attributes
     ----------
     bits
-        Bytes, shape (examples, bytes of a row), from ``np.packbits(rows, axis=1)``; of one example also 1-D.
+        Bytes, shape (examples, bytes of a row), from ``np.packbits(rows, axis=1)``; for one example also 1-D.
     n_labels
-        How many labels a row has, in the order of the declared labels. Bits behind them are 0.
+        How many labels a row has, in the order of the declared labels. The bits after them must be 0.
     bitorder
-        As it was packed: ``"big"``, or ``"little"`` where the first label is the lowest bit of a byte.
+        The order of the packed bits: ``"big"``, or ``"little"`` if the first label is the lowest bit of a byte.
     """
 
     bits: object
@@ -181,12 +181,12 @@ def _lists(lists: Lists, argument: Argument) -> Source:
     return Source(len(lists.offsets) - 1, 0, piece)
 
 
-_WIDE = 1000  # cells of a row, up to which they are noted
-_VALUES = ("bool", "halffloat", "float", "double")  # which are no labels, so that lists of them are rows
+_WIDE = 1000  # how many cells of a row are noted
+_VALUES = ("bool", "halffloat", "float", "double")  # types that are no labels, so lists of them are rows
 
 
 def _arrow(array: Any, argument: Argument) -> Source:
-    if hasattr(array.type, "storage_type") and len(getattr(array.type, "shape", "1")) == 1:  # such as rows of tensors
+    if hasattr(array.type, "storage_type") and len(getattr(array.type, "shape", "1")) == 1:  # e.g. rows of tensors
         array = array.cast(array.type.storage_type)
     name, kind, nulls = argument.name, str(array.type), array.null_count
     if nulls and argument.null == "error":
@@ -210,13 +210,13 @@ def _arrow(array: Any, argument: Argument) -> Source:
 
 def _list(examples: Any, argument: Argument) -> Source:
     first: Any = examples[0] if examples else None
-    if getattr(first, "is_nested", False):  # which has no shape
+    if getattr(first, "is_nested", False):  # nested tensors have no shape
         array_of(first, argument.at(0))
-    shape = getattr(first, "shape", ())  # which groups of pandas do not have
+    shape = getattr(first, "shape", ())  # groups of pandas have none
     if argument.many and getattr(first, "ndim", 0) == 2 and shape[:1] not in ((), (1,)):
         name, advice = argument.name, one_array(argument.name, first)
         ways = {1: f"np.concatenate({name}, axis=1)", 2: f"np.stack([p[:, 1] for p in {name}], axis=1)"}
-        if any(getattr(each, "shape", shape) != shape for each in examples):  # of a label of one class in training
+        if any(getattr(each, "shape", shape) != shape for each in examples):  # in training, a label had one class
             ways = dict.fromkeys(ways, f"np.stack([p @ (c == 1) for p, c in zip({name}, model.classes_)], axis=1)")
         if way := ways.get(first.shape[1]):
             advice = f"if these are of predict_proba of scikit-learn, one for each label, give {way}"
@@ -226,7 +226,7 @@ def _list(examples: Any, argument: Argument) -> Source:
 
 
 def _strings(examples: Any, argument: Argument) -> Source:
-    """Lists of strings, read at once; piece by piece if they are anything else."""
+    """Lists of strings, read at once; anything else is read piece by piece."""
     coded = type(examples) is list and not argument.scored
     lists = string_lists(examples, argument) if coded else None
     return examples_of(examples, argument) if lists is None else _lists(lists, argument)
@@ -250,7 +250,7 @@ def _series(series: Any, argument: Argument) -> Source:
 
 
 def lists_in(series: Any) -> list[Any]:
-    """What a Series of pandas holds, with lists in place of the arrays that reading files makes of lists."""
+    """The values of a Series of pandas; arrays, which pandas makes of the lists in files, become lists again."""
     values = series.tolist() if hasattr(series, "tolist") else [*series]
     if np.ndarray not in set(map(type, values)):
         return values
@@ -286,7 +286,7 @@ def _top_k(best: TopK, argument: Argument) -> Source:
     indices: Any = array_of(best.indices, "TopK.indices")
     if indices.ndim != 2 or indices.dtype.kind not in "iu":
         raise InputError(f"TopK.indices must be a 2-D array of integers, not shape {indices.shape} of {indices.dtype}")
-    # Of unsigned ones those beyond are the negative ones that they were; masked ones are padding.
+    # Unsigned integers beyond int64 become negative: they were so before a cast. Masked ones are padding.
     indices = np.asarray(np.ma.filled(indices.astype(np.int64), -1))
     scores: Any = np.broadcast_to(-np.arange(indices.shape[1], dtype=np.float64), indices.shape)
     missing: Any = None
@@ -294,14 +294,14 @@ def _top_k(best: TopK, argument: Argument) -> Source:
         numbers = array_of(best.scores, "TopK.scores")
         if numbers.shape == indices.shape and (indices < 0).any():
             numbers = numbers.copy()
-            numbers[indices < 0] = 0  # of padding, often -inf or NaN
+            numbers[indices < 0] = 0  # scores of padding are often -inf or NaN
         scores, missing = checked_scores(numbers, argument, lambda index: (index // max(1, numbers.shape[-1]), -1))
         if scores.shape != indices.shape:
             raise InputError(f"TopK.scores has shape {scores.shape} and TopK.indices {indices.shape}; give both")
     row, place = np.nonzero(indices >= 0)
     columns = _columns_at(indices[row, place], argument)
-    twice = row * (int(columns.max(initial=0)) + 1) + columns
-    if len(np.unique(twice)) != len(twice):
+    cells = row * (int(columns.max(initial=0)) + 1) + columns
+    if len(np.unique(cells)) != len(cells):
         raise InputError("TopK.indices names a label twice for one example; name each once")
     lists = Lists(offsets_of(np.bincount(row, minlength=len(indices))), columns)
     present = np.ones(len(row), np.bool_) if missing is None else missing[row, place] == 0

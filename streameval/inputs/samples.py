@@ -1,4 +1,4 @@
-"""What is noted of the first examples of an object, and of some later ones: how they were read, what is odd."""
+"""What is noted of the first examples of an object, and of some later ones, for summaries and warnings."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from streameval.schema.recording import ExampleScores
 from streameval.schema.text import label_text, number_of, python_value, quoted, type_text
 
 _DECLARED = "labels=, in the order of columns", "--labels, in the order of columns"
-_LABELS = 10_000  # of one argument that are noted
+_LABELS = 10_000  # how many labels of an argument are noted
 _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of each
 
 
 class Sample:
-    """What one argument held in the examples that were looked at."""
+    """What one argument held in the examples that were noted."""
 
     def __init__(self, value: object = None, *, many: bool = False) -> None:
-        self.form, self.source = "" if value is None else _form(value, many), "the examples"  # of labels
+        self.form, self.source = "" if value is None else _form(value, many), "the examples"  # source: of labels
         self.width = 0  # how many columns there are, 0 for examples that name their labels
         self.first: list[dict[str, Any]] = []  # examples as they were understood
-        self.labels: dict[Key, Any] = {}  # those that were mentioned, also as false ones
+        self.labels: dict[Key, Any] = {}  # those that were mentioned, even as false
         self.ignored: dict[Key, Any] = {}
         self.examples = self.numbers = 0
         self.low, self.high = math.inf, -math.inf  # the least and the greatest number
-        self.booleans: set[bool] = set()  # which are no numbers
-        self.lengths: set[int] = set()  # of lists of labels, -1 of mappings, 0 of anything else
-        self.repeats = self.mixed = 0  # lists in which a label is repeated; those of strings and integers
+        self.booleans: set[bool] = set()  # they do not count as numbers
+        self.lengths: set[int] = set()  # of lists of labels; -1 for mappings, 0 for anything else
+        self.repeats = self.mixed = 0  # how many lists repeat a label; how many mix strings and integers
         self.binary = self.permuted = True  # whether all numbers were 0 or 1, each example a permutation of 0, 1, 2 ...
         self.distinct = True  # whether the numbers of each example were different integers of at least 0
 
@@ -52,8 +52,8 @@ class Sample:
         self.add_rows(labels, np.array([numbers], np.float64), length=length)
 
     def add_rows(self, labels: Iterable[Any], rows: np.ndarray[Any, Any], *, length: int = 0) -> None:
-        """Note rows of an array, of which booleans are no numbers."""
-        if rows.dtype == object or type(rows) is not np.ndarray:  # which may be masked
+        """Note rows of an array; booleans do not count as numbers."""
+        if rows.dtype == object or type(rows) is not np.ndarray:  # it may be masked
             for row in rows.tolist():
                 self.add(labels, row)
             return
@@ -80,7 +80,7 @@ class Sample:
         self.labels.update(zip(keys_of(few), few, strict=True))
 
     def add_example(self, example: Any) -> None:
-        """Note an example of a common form, and of any other that there was one."""
+        """Note an example of a common form; of any other form, note only that there was one."""
         kind = type(example)
         if kind is dict:
             self.add(example, example.values(), length=-1)
@@ -98,7 +98,7 @@ class Sample:
             self.add(())
 
     def merged(self, other: Sample) -> Sample:
-        """What was noted of these examples, and then of further ones."""
+        """The notes of these examples, joined with those of further ones."""
         result = copy(self)
         result.examples, result.numbers = self.examples + other.examples, self.numbers + other.numbers
         result.lengths, result.repeats = self.lengths | other.lengths, self.repeats + other.repeats
@@ -112,12 +112,12 @@ class Sample:
         return result
 
     def close(self, config: Config, width: int = 0, *, is_named: bool = False) -> None:
-        """Note where labels come from, of so many columns if there are any, and which are ignored."""
+        """Note where labels come from, how many columns there are, if any, and which labels are ignored."""
         self.width = self.width or width
         if self.width:
             unnamed = "the positions of columns" if config.labels is None else wording(*_DECLARED)
             self.source = "the names of columns" if is_named else unnamed
-            if not is_named:  # of which each is the place of a label
+            if not is_named:  # each column stands for a label
                 self.mention(range(self.width) if config.labels is None else config.labels)
         if config.labels is not None and config.unknown == "ignore":
             ignored = self.labels.keys() - keys_of(config.labels)
@@ -133,7 +133,7 @@ class Sample:
 
 def _form(value: Any, many: bool) -> str:
     form, kind = form_of(value), None
-    shape = () if hasattr(value, "detach") else getattr(value, "shape", ())  # which nested tensors do not have
+    shape = () if hasattr(value, "detach") else getattr(value, "shape", ())  # nested tensors have none
     if form in ("array", "arrow", "polars", "series", "sparse"):
         kind = getattr(value, "dtype", None) or (type_text(value.type) if hasattr(value, "type") else None)
     elif form == "list" and many and value:
@@ -164,7 +164,7 @@ def _listed(values: list[Any]) -> str:
 
 
 def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> None:
-    """Let the examples of ``y_true`` and ``y_pred`` be noted, if some are to be."""
+    """Begin to note the examples of ``y_true`` and ``y_pred``, if more are to be noted."""
     notes = arguments[0].reader.notes
     if notes.room:
         few = undescribed(notes)
@@ -176,7 +176,7 @@ def start_samples(arguments: Sequence[Argument], values: Iterable[object]) -> No
 def note_examples(
     reader: Reader, sides: Sequence[Any], slots: Sequence[IntArray], *, many: bool, read: Sequence[Any] | None = None
 ) -> None:
-    """Note examples, if some are to be noted: of these ``slots`` are the first, and what was ``read`` may differ."""
+    """Note examples, if more are to be noted; ``slots`` are those of the first, ``read`` what ``sides`` became."""
     notes = reader.notes
     if notes.room:
         few = undescribed(notes)
@@ -192,7 +192,7 @@ def note_examples(
 
 
 def undescribed(notes: InputNotes) -> int:
-    """How many further examples are to be noted as they are understood."""
+    """How many more examples are to be noted in full, as they are understood."""
     sample = notes.samples.get("y_true")
     return _FIRST if sample is None else _FIRST - len(sample.first)
 
@@ -205,7 +205,7 @@ def note_first(arguments: Sequence[Argument], batch: Batch) -> None:
     few = batch.take(slice(0, most := min(most, batch.examples)))
     few = few.take(np.arange(most))  # a copy, as another thread may change arrays once they are checked
     if isinstance(few, Dense) and max(few.true.max(initial=0), 0 if few.pred is None else few.pred.max(initial=0)) > 1:
-        return  # which the kernel refuses
+        return  # the kernel refuses them
     (rows, slots), names = cells_of(few, 0), reader.labels.labels
     ranked = ExampleScores.of(replace(few, mask=None)) if reader.keeps_scores else None
     for row in range(few.examples):
@@ -236,26 +236,26 @@ def check_named_alike(frames: Sequence[list[Any]]) -> None:
 
 
 def check_row_keys(values: Mapping[str, Any], notes: InputNotes) -> None:
-    """Warn where a data frame or Series has the row keys of the first in another order, or most of them."""
+    """Warn if a data frame or Series has the row keys of the first one in another order, or only most of them."""
     keys = [(name, each.index) for name, each in values.items() if hasattr(each, "iloc") and form_of(each) != "lazy"]
     for name, key in keys[1:]:
         if "rows" not in notes.warnings and (differ := _differing(keys[0][1], key)) is not None:
             first, order = keys[0][0], f"differ in {differ} keys" if differ else "hold the same keys in another order"
             matched = f"rows are matched by position, but the indexes of {first} and {name} {order}"
-            way = "fill_value=0" if values[first].ndim == values[name].ndim == 2 else "join='inner'"  # of frames
+            way = "fill_value=0" if values[first].ndim == values[name].ndim == 2 else "join='inner'"  # for frames
             aligned = f"{first}, {name} = {first}.align({name}, axis=0, {way})"
             advice = aligned if differ else f"{name}.loc[{first}.index]"
             notes.warn("rows", f"{matched}; write {advice}")
 
 
 def _differing(one: Any, other: Any) -> int | None:
-    """How many keys of an index another lacks; None if they are equal or differ in many, or one counts from 0."""
+    """How many keys of one index the other lacks; None if they are equal, differ in many, or one counts from 0."""
     try:
-        if len(one) != len(other) or one.equals(other) or not other.isin(one[:: len(one) // 9 + 1]).any():  # as most do
+        if len(one) != len(other) or one.equals(other) or not other.isin(one[:: len(one) // 9 + 1]).any():  # usual
             return None
         from_0 = any((np.asarray(key) == np.arange(len(key))).all() for key in (one, other))
-        # Of keys without an order, sorting would warn; keys that repeat are those of groups or of batches.
+        # Sorting keys that have no order would warn; repeated keys come from groups or batches.
         differ = len(one.symmetric_difference(other, sort=False)) // 2
         return None if from_0 or differ > len(one) / 10 or not (one.is_unique and other.is_unique) else differ
-    except (AttributeError, NotImplementedError, TypeError, ValueError, Warning):  # pandas does not compare these keys
+    except (AttributeError, NotImplementedError, TypeError, ValueError, Warning):  # pandas cannot compare these keys
         return None

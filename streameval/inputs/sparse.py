@@ -18,7 +18,7 @@ from streameval.schema.input_notes import FEW
 
 
 def stacked_rows(rows: list[Any], name: str) -> Any:
-    """Rows of a sparse matrix, which are of one width, as that matrix; None if examples are anything else."""
+    """Sparse rows of one width as one sparse matrix; None if examples are anything else."""
     width = rows[0].shape[-1] if rows and form_of(rows[0]) == "sparse" else 0
     if not width or not all(form_of(row) == "sparse" and (1, *row.shape)[-2:] == (1, width) for row in rows):
         return None
@@ -26,26 +26,26 @@ def stacked_rows(rows: list[Any], name: str) -> Any:
 
 
 def _csr(matrix: Any, name: str) -> Any:
-    if fill := getattr(matrix, "fill_value", 0):  # of the library called sparse; NaN is true
+    if fill := getattr(matrix, "fill_value", 0):  # of the library "sparse"; NaN is true
         raise InputError(f"{name} is sparse, but cells that are not stored are {fill}; write {name}.todense()")
     return matrix.tocsr()
 
 
 def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
-    """A sparse matrix from the example ``at`` on; what is not stored is 0, also for a threshold, and ranks last."""
+    """A sparse matrix, from the example ``at`` on; unstored cells are 0, also for a threshold, and rank last."""
     if len(value.shape) != 2:
         raise InputError(f"{argument.name} has shape {value.shape}; update_many takes matrices, examples x labels")
     matrix, reader = _csr(value, argument.name), argument.reader
     argument.width = matrix.shape[1]
     columns, lists = argument.columns(argument.width), _stored(matrix, argument.name)
     if not lists.distinct:
-        start = lists.offsets[0]  # values before it are skipped, which scipy does not copy
+        start = lists.offsets[0]  # values before it belong to no row, and scipy does not copy them
         parts = matrix.data[start : len(lists.places)], lists.places[start:], lists.offsets - start
-        matrix = type(matrix)(parts, matrix.shape, copy=True)  # as to sum in place would change the argument
+        matrix = type(matrix)(parts, matrix.shape, copy=True)  # summing in place would change the argument
         matrix.sum_duplicates()
         lists = _stored(matrix, argument.name)
     data = np.asarray(matrix.data)[: len(lists.places)]
-    if (columns == IGNORED).any():  # values of ignored labels are not even looked at
+    if (columns == IGNORED).any():  # values of ignored labels are not checked
         lists, data = unignored(lists._replace(columns=columns)), data[columns[lists.places] != IGNORED]
         columns = columns[columns != IGNORED]
     elif not np.array_equal(columns, np.arange(len(columns))):
@@ -58,7 +58,7 @@ def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
         data, missing = checked_scores(data, argument, places_in(lists, at))
         data = data.astype(np.float64)
     values = plain_array(data, argument.name)
-    zeros, thresholds = columns[:0], None  # zeros: where a cell that is not stored is predicted
+    zeros, thresholds = columns[:0], None  # zeros: columns whose unstored cells are predicted
     if argument.compared and values.dtype != np.bool_:
         by_column = np.broadcast_to(reader.threshold_row(columns), columns.shape)
         thresholds = np.zeros(len(reader.labels), np.float64)
@@ -92,7 +92,7 @@ def sparse_source(value: Any, argument: Argument, at: int = 0) -> Source:
 
 
 def _stored(matrix: Any, name: str) -> Lists:
-    """The columns of what is stored in each row, in the arrays of the matrix if the kernel can read them."""
+    """The columns that each row stores; in the arrays of the matrix, if the kernel can read these."""
     offsets, places = _indices(matrix.indptr), _indices(matrix.indices)
     if offsets.dtype != places.dtype:
         offsets, places = offsets.astype(np.int64), places.astype(np.int64)

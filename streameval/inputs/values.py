@@ -66,7 +66,7 @@ def checked_weights(weights: object) -> FloatArray:
 
 
 def _weights_in(weights: object, array: np.ndarray[Any, Any]) -> str:
-    """What to write for the weights that an object holds, which as an array is this."""
+    """What to write for the weights that an object holds; ``array`` is what numpy makes of it."""
     kind, way = array.dtype.kind, ""
     if isinstance(weights, Mapping | Iterator):
         way = "list(weights.values())" if isinstance(weights, Mapping) else "list(weights)"
@@ -80,7 +80,7 @@ def _weights_in(weights: object, array: np.ndarray[Any, Any]) -> str:
 
 
 def score_value(value: Any) -> Any:
-    """As `python_value`, and of a decimal the integer that it is, or the nearest float64, as of its digits in text."""
+    """As `python_value`, but a decimal becomes an integer if it is one that no float64 equals, else a float64."""
     value = python_value(value)
     if type(value).__name__ != "Decimal" or value.is_snan():  # importing its class takes time
         return value
@@ -89,17 +89,17 @@ def score_value(value: Any) -> Any:
 
 
 def is_nothing(value: object) -> bool:
-    """Whether a value is None, or what pandas has for it."""
+    """Whether a value is None, or NA or NaT of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_missing(example: object) -> bool:
-    """Whether there is no example, but what Arrow, pandas or polars have in place of one."""
+    """Whether an example is missing: None, NA, NaT or NaN, as Arrow, pandas and polars write it."""
     return is_nothing(example) or (isinstance(example, float) and example != example)
 
 
 def bit_of(value: object, label: object, argument: Argument, mapped: bool = False) -> int:
-    """What one value, of a mapping or of an array, adds to the bits of its cell."""
+    """The bits that one value, of a mapping or of an array, sets in its cell."""
     role, compared = argument.role, argument.compared
     value = value if type(value) is bool else score_value(value)
     if isinstance(value, bool):
@@ -128,7 +128,7 @@ PIPELINES: dict[Any, str] = {
         ("labels", "sequence"), "of each give its 'labels', or for scores dict(zip(each['labels'], each['scores']))"
     ),
 }
-"""What to write in place of what pipelines of Hugging Face predict, by a key of it."""
+"""What to write for the predictions of pipelines of Hugging Face, by a key that these have."""
 
 
 def _wrong(value: str, label: object, advice: str, argument: Argument) -> InputError:
@@ -191,7 +191,7 @@ def _is_number(string: str | bytes) -> bool:
 
 
 def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """An array of booleans, of numbers, or of objects; masked values have become NaN."""
+    """The values as an array of booleans, numbers or objects; masked values become NaN."""
     if isinstance(values, np.ma.MaskedArray) and values.dtype.names is None and np.ma.is_masked(values):
         present, data = values.compressed(), np.ma.getdata(values)
         holds = data.dtype.kind in "biuf" and data.dtype.itemsize <= 8 and not _is_big(present)
@@ -208,7 +208,7 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
             return array.astype(np.float64)
         if kinds == {int} and min(flat) >= -(2**53) and max(flat) <= 2**53:
             return array.astype(np.int64)
-        return array  # read value by value, since a common type could change what they say
+        return array  # read value by value, since a common type could change some
     if array.dtype.name == "bfloat16":
         return array.astype(np.float32)
     first = str(array.flat[0]) if array.size else "1"
@@ -221,7 +221,7 @@ def plain_array(values: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def _is_big(array: np.ndarray[Any, Any]) -> bool:
-    """Whether it holds integers that float64 may not hold."""
+    """Whether an array holds integers beyond those that float64 holds exactly."""
     kind, size = array.dtype.kind, array.size
     return kind in "iu" and size > 0 and (int(array.max()) > 2**53 or int(array.min()) < -(2**53))
 
@@ -231,12 +231,12 @@ Places: TypeAlias = Callable[[int], tuple[int, int]]
 
 
 def places_of(columns: IntArray, start: int) -> Places:
-    """Where the values of rows with these columns stand, of which the first is the example ``start``."""
+    """The places of the values of rows with these columns; the first row is the example ``start``."""
     return lambda index: (start + index // len(columns), int(columns[index % len(columns)]))
 
 
 def places_in(lists: Lists, start: int) -> Places:
-    """Where the entries of lists stand, of which the first is of the example ``start``."""
+    """The places of the entries of lists; the first list is of the example ``start``."""
     return lambda index: (
         start + int(np.searchsorted(lists.offsets, index, "right")) - 1, int(lists.flat()[index])
     )  # fmt: skip
@@ -245,7 +245,7 @@ def places_in(lists: Lists, start: int) -> Places:
 def refusal(
     values: Any, wrong: np.ndarray[Any, Any], argument: Argument, places: Places, advice: str = ""
 ) -> InputError:
-    """The error about the first wrong value, without advice as it is not finite; columns below 0 have no label."""
+    """The error about the first wrong value; without ``advice``: not finite. A column below 0 has no label."""
     index = int(np.flatnonzero(wrong)[0])
     argument.position, column = places(index)
     value, label = python_value(values.flat[index]), argument.reader.labels.labels[column] if column >= 0 else None
@@ -255,7 +255,7 @@ def refusal(
 def _each(
     block: np.ndarray[Any, Any], argument: Argument, places: Places, read: Callable[[Any, Any, Argument], Any]
 ) -> list[Any]:
-    """What ``read`` makes of each value of an array of objects, and of its label, which is None where not known."""
+    """The result of ``read`` for each value of an array of objects and its label, None if the label is not known."""
     cells, labels = list[Any](), argument.reader.labels.labels
     for index, value in enumerate(block.reshape(-1).tolist()):
         argument.position, column = places(index)
@@ -304,7 +304,7 @@ def reached(block: np.ndarray[Any, Any], thresholds: float | FloatArray) -> np.n
 
 
 def bound_of(dtype: np.dtype[Any], thresholds: float | FloatArray) -> np.ndarray[Any, Any]:
-    """Thresholds in the type of the scores: the smallest number that is not below the threshold decides alike."""
+    """Thresholds in the type of the scores, rounded up, which changes no comparison with a score of that type."""
     bound = np.asarray(thresholds, np.float64)
     if dtype.kind != "f" or dtype.itemsize >= 8:
         return bound
@@ -337,15 +337,15 @@ def score_of(value: object, label: object, argument: Argument) -> float:
 def checked_scores(
     values: Any, argument: Argument, places: Places, *, compared: bool = False
 ) -> tuple[ScoreArray, UInt8Array | None]:
-    """Scores as float32 or float64, and 1 where there is none; with ``compared`` they are checked later."""
+    """Scores as float32 or float64, and 1 where one is missing; with ``compared`` they are checked later."""
     array = plain_array(values, "y_pred")
     kind = array.dtype.kind
     if kind == "b" and array.size:
         raise no_scores(array.dtype)
-    if kind == "O" or _is_big(array) or array.dtype.itemsize > 8:  # which may hold what no float64 equals
+    if kind == "O" or _is_big(array) or array.dtype.itemsize > 8:  # may not fit float64
         array = np.array(_each(array, argument, places, score_of), np.float64).reshape(array.shape)
     narrow = kind == "f" and array.dtype.itemsize <= 4
-    # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+    # A copy, because states read it one after the other, and another thread may change the array meanwhile.
     scores: ScoreArray = np.array(array, np.float32 if narrow else np.float64, order="C")  # type: ignore[assignment]  # one of the two
     if compared or (finite := np.isfinite(scores)).all():
         return scores, None
@@ -363,19 +363,19 @@ def no_scores(value: object) -> InputError:
 
 
 def conversion(value: object, name: str) -> str:
-    """What to write where an object of another library is not read, but converts itself."""
+    """What to write for an object that cannot be read, but has a method that converts it."""
     methods = ("to_list", "df", "todense", "toArray", "toPandas", "compute", "collect", "model_dump", "_asdict")
     return next((f"; write {name}.{method}()" for method in methods if hasattr(value, method)), "")
 
 
 def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
-    """The values of what has ``__array__``, where they are in memory; those of a tensor without its gradient."""
+    """The values of an object with ``__array__``, in main memory; of a tensor without its gradient."""
     tensor: Any = value
-    if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # as those of torch have
+    if not (hasattr(type(value), "detach") and hasattr(type(value), "numpy")):  # tensors of torch have both
         try:
             return np.asanyarray(value)
-        except BaseException as error:  # such as rows of several lengths, or integers of 128 bits
-            of_polars = type(error).__module__.startswith(("polars", "pyo3_runtime"))  # as older ones panic
+        except BaseException as error:  # such as rows of different lengths, or 128-bit integers
+            of_polars = type(error).__module__.startswith(("polars", "pyo3_runtime"))  # old ones panic
             if not (of_polars or isinstance(error, RuntimeError | TypeError | ValueError)):
                 raise
             raise InputError(f"{name} cannot be read as an array: {error}{conversion(value, name)}") from None
@@ -392,7 +392,7 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
     tensor = tensor.detach()
     if getattr(device, "type", str(device)) != "cpu":
         tensor = tensor.cpu()
-    try:  # of types that numpy does not have, float32 holds each value
+    try:  # float32 holds every value of the types that numpy lacks
         rare = str(tensor.dtype).rpartition(".")[2].startswith(("bfloat", "float8", "float4"))
         return np.asarray((tensor.float() if rare else tensor).numpy())
     except (RuntimeError, TypeError) as error:  # such as one of quantized numbers, or nested
@@ -400,11 +400,11 @@ def array_of(value: object, name: str) -> np.ndarray[Any, Any]:
 
 
 def array_within(value: object) -> object:
-    """The array that a tensor of torch is in main memory, without a copy; any other value as it is."""
+    """A tensor of torch in main memory as an array, without a copy; any other value as it is."""
     if type(value) is np.ndarray or type(value) is not getattr(sys.modules.get("torch"), "Tensor", None):
         return value
     tensor: Any = value
     try:
         return (tensor.detach() if tensor.requires_grad else tensor).numpy()
-    except (RuntimeError, TypeError):  # which `array_of` explains
+    except (RuntimeError, TypeError):  # `array_of` explains it
         return value

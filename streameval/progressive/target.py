@@ -106,7 +106,7 @@ def all_read_scores(kinds: Mapping[str, bool]) -> bool:
 
 
 def values_of(evaluator: Any) -> Values:
-    """What an evaluator answers now, by name, as a copy."""
+    """A copy of the present values of an evaluator, by name."""
     spec, answer = _spec_of(evaluator), evaluator.get()
     if isinstance(answer, list | tuple):  # River's collection of metrics answers in their order
         names = [type(metric).__name__ for metric in evaluator]

@@ -1,4 +1,4 @@
-"""What examples look like once they are read: values of cells, in the columns of a `LabelIndex`."""
+"""Examples after reading: values of cells, in the columns of a `LabelIndex`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What decides how examples are read: the label policy and the threshold. Objects merge only if these are equal."""
+"""The configuration that decides how examples are read. Objects merge only if their configurations are equal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DIFFER = {
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """What one kind of state counts, as a value; a kind with options of its own adds fields."""
+    """The options of one kind of state, as a value; a kind that has options adds fields."""
 
     kind: ClassVar[str]
     reads: ClassVar[Literal["decisions", "scores"]]  # what it reads of an example
@@ -61,7 +61,7 @@ class StateOptions:
         return cls.kind
 
     def differences(self, other: Self) -> list[str]:
-        """What differs from ``other``, in words."""
+        """The differences from ``other``, in words."""
         names = [field.name for field in fields(self) if field.compare]
         pairs = [(name, getattr(self, name), getattr(other, name)) for name in names]
         return [f"{name} differ ({mine!r} and {theirs!r})" for name, mine, theirs in pairs if mine != theirs]
@@ -96,12 +96,12 @@ class Config:
         if names is None and unknown != "error":
             unused = f"{option('unknown', unknown)} has no meaning without {wording('labels=[...]', '--labels')}"
             raise InputError(f"{unused}; give {option('labels')} or leave it out")
-        bound = None if threshold is None else threshold_of(threshold, names, unknown)
+        checked = None if threshold is None else threshold_of(threshold, names, unknown)
         if label_limit is not None:
             label_limit = check_number("label_limit", label_limit, 1, 2**62)
         check_choice("nan", nan, get_args(Nan))
         check_choice("rows", rows, (*get_args(Rows), None))
-        return cls(names, unknown, bound, nan, options, label_limit, rows)
+        return cls(names, unknown, checked, nan, options, label_limit, rows)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Config:
         return self.threshold is not None or not self.scored
 
     def differences(self, other: Config) -> list[str]:
-        """What differs from ``other``, in words."""
+        """The differences from ``other``, in words."""
         if self is other or self == other:
             return []
         pairs = [(words, getattr(self, name), getattr(other, name)) for name, words in _DIFFER.items()]
@@ -194,8 +194,8 @@ def threshold_of(threshold: Any, labels: tuple[Label, ...] | None, unknown: Unkn
             undeclared = f"threshold has {number_of(len(values), 'value')} but no labels are declared"
             raise InputError(f"{undeclared}; {declare}, or give a mapping")
         if len(values) != len(labels):
-            several = f"threshold has {number_of(len(values), 'value')} for {number_of(len(labels), 'label')}"
-            raise InputError(f"{several}; give one per label, or a mapping")
+            sizes = f"threshold has {number_of(len(values), 'value')} for {number_of(len(labels), 'label')}"
+            raise InputError(f"{sizes}; give one per label, or a mapping")
         pairs = list(zip(labels, values, strict=True))
     known, declared = {key_of(label) for label, _ in pairs}, frozenset(keys_of(labels or ()))
     if missing := [label for label in labels or () if key_of(label) not in known]:

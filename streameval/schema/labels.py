@@ -93,11 +93,11 @@ def distinct(labels: Sequence[Label]) -> list[Label]:
     return [*dict(zip(keys_of(labels), labels, strict=True)).values()]
 
 
-FEW = 512  # labels, up to which all of them are taken over sooner than those that some examples mention
+FEW = 512  # up to so many labels, taking over all is faster than those that some examples mention
 
 
 def by_column(columns: IntArray, read: Callable[[IntArray], Any]) -> Any:
-    """What a function reads of columns; if they are many, that of some when they are sliced."""
+    """The result of ``read`` for columns; for many columns, a sequence that reads only those that are accessed."""
     return read(columns) if len(columns) <= FEW else _ByColumn(columns, read)
 
 

@@ -169,7 +169,7 @@ _TYPES = {
 
 
 def type_text(kind: Any) -> str:
-    """What a column of a type of Arrow holds, such as "lists of strings"; of a rare type its name."""
+    """A type of Arrow in words, such as "lists of strings"; a rare type keeps its name."""
     if "list" in str(kind).partition("<")[0]:
         return f"lists of {type_text(kind.value_type)}"
     if str(kind).startswith("dictionary<"):
@@ -202,7 +202,7 @@ def label_text(value: object, *, mixed: bool = False) -> str:
 
 
 def label_lines(labels: Iterable[object]) -> list[str]:
-    """Labels on one line each, of which no two are the same; None stands for no label."""
+    """Labels on one line each, all of them different; None stands for no label."""
     every = list(labels)
     mixed = any(isinstance(label, int) for label in every)
     return ["no label" if label is None else label_text(label, mixed=mixed) for label in every]

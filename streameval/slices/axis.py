@@ -29,10 +29,10 @@ Grouping: TypeAlias = tuple[IntArray, list[Key]]
 
 @dataclass(frozen=True)
 class Axis:
-    """What examples are sliced by: one name or several."""
+    """What examples are sliced by: one name, or a combination of names."""
 
     names: tuple[str, ...]
-    places: tuple[int, ...]  # where the names stand among those of the `Sliced`
+    places: tuple[int, ...]  # the positions of the names in ``by`` of the `Sliced`
     max_slices: int
 
     def describe(self, key: Key | None = None) -> str:
@@ -60,7 +60,7 @@ def _names_of(value: str | Iterable[str], argument: str) -> tuple[str, ...]:
     any_value: object = value
     names = (value,) if isinstance(value, str) else tuple(value) if isinstance(any_value, Iterable) else ()
     if not names or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{argument} must be a name or several, not {quoted(value)}")
+        raise InputError(f"{argument} must be a name or a list of names, not {quoted(value)}")
     if len(set(names)) < len(names):
         raise InputError(f"{argument} names something twice: {quoted(names)}")
     return tuple(map(str, names))

@@ -23,7 +23,7 @@ _KINDS = {type(None): 0, bool: 1, int: 2, str: 3}
 
 
 class Other(Enum):
-    """What stands for all values that have no slice of their own."""
+    """The type of `OTHER`, which stands for all values that have no slice of their own."""
 
     OTHER = "other"
 
@@ -88,7 +88,7 @@ def rank_of(key: Key) -> bytes:
 
 def value_of(where: Any, name: str) -> Any:
     """The value, or the column of values, that ``where`` holds under a name."""
-    if type(where) is dict and name in where:  # as in most calls
+    if type(where) is dict and name in where:  # most calls
         return where[name]
     names = where
     if not isinstance(where, Mapping):

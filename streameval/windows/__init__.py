@@ -1,1 +1,1 @@
-"""What an evaluator says about the recent past: sliding, tumbling and fading windows over a stream."""
+"""Windows over a stream, in which metrics describe the recent past: sliding, tumbling and fading ones."""

@@ -233,8 +233,8 @@ class Blocks(Window[A]):
         first, states = self._position(state), dict[int, StateSet]()
         for batch in batches:
             start, examples = examples, examples + batch.examples
-            those = np.arange(first + start, first + examples) if keys is None else keys[start:examples]
-            index, parts = clock.places(those)
+            own_keys = np.arange(first + start, first + examples) if keys is None else keys[start:examples]
+            index, parts = clock.places(own_keys)
             reached = np.maximum.accumulate(index if newest is None else np.maximum(index, newest))
             for row in np.flatnonzero(index < reached - self._history)[:1].tolist():
                 self._check_late(int(index[row]), int(reached[row]), f"times[{start + row}]")

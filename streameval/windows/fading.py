@@ -107,7 +107,7 @@ class Fading(Blocks[A]):
                 result.merge(core_of(block).states.copy().scaled(1, now[0] - index))
             return result
 
-        def whole() -> StateSet:
+        def total() -> StateSet:
             parts = [self._once("_past", blocks, (past, now[0]), before)] if older else []
             parts += [] if newest is None else [newest]
             result = core_of(parts[0]).states.copy()
@@ -117,7 +117,7 @@ class Fading(Blocks[A]):
             numerator, denominator = (1.0 / power(now[1])).as_integer_ratio()
             return result.scaled(numerator, denominator.bit_length() - 1)
 
-        return self._once("_read", blocks, (past, 0 if newest is None else newest.examples, now), whole)
+        return self._once("_read", blocks, (past, 0 if newest is None else newest.examples, now), total)
 
     def _once(self, name: str, blocks: dict[int, A], of: tuple[object, ...], make: Callable[[], StateSet]) -> A:
         """The result of ``make``, cached under ``name`` as long as ``blocks`` and ``of`` are the same."""

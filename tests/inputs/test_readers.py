@@ -1526,8 +1526,8 @@ def test_a_generator_is_not_read_ahead():
         (se.PackedRows(np.zeros((3, 1), np.uint8), True), "n_labels must be an integer"),
         (se.PackedRows(np.zeros((3, 1), np.uint8), -1), "n_labels must be an integer"),
         (se.PackedRows(np.zeros((3, 1), np.uint8), 5, "small"), "bitorder must be one of"),
-        (se.PackedRows(np.array([[0], [0], [4]], np.uint8), 5), "y_true[2] has bits set behind those of its 5 labels"),
-        (se.PackedRows(np.array([[0], [32], [0]], np.uint8), 5, "little"), "y_true[1] has bits set behind"),
+        (se.PackedRows(np.array([[0], [0], [4]], np.uint8), 5), "y_true[2] has bits set after those of its 5 labels"),
+        (se.PackedRows(np.array([[0], [32], [0]], np.uint8), 5, "little"), "y_true[1] has bits set after"),
     ],
 )
 def test_bits_that_contradict_their_labels_are_refused(rows: se.PackedRows, words: str):
@@ -1632,9 +1632,9 @@ def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object], monkeyp
 def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():
     wrong = se.PackedRows(np.full((40, 1), 255, np.uint8), 5)
     for holder in (se.Rolling(se.Evaluator(), size=9), se.Fading(se.Evaluator(), half_life=9)):
-        with pytest.raises(se.InputError, match="bits set behind"):
+        with pytest.raises(se.InputError, match="bits set after"):
             holder.update_many(wrong, wrong)
-    with pytest.raises(se.InputError, match="bits set behind"):
+    with pytest.raises(se.InputError, match="bits set after"):
         se.Sliced(se.Evaluator(), by=["where"]).update_many(wrong, wrong, where={"where": np.arange(40) % 3})
 
 

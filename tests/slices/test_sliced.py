@@ -615,9 +615,9 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"by": ()}, "by must be a name or several"),
-        ({"by": 3}, "by must be a name or several, not 3"),
-        ({"by": ("a", 3)}, r"by must be a name or several, not \('a', 3\)"),
+        ({"by": ()}, "by must be a name or a list of names"),
+        ({"by": 3}, "by must be a name or a list of names, not 3"),
+        ({"by": ("a", 3)}, r"by must be a name or a list of names, not \('a', 3\)"),
         ({"by": ("a", "a")}, "by names something twice"),
         ({"by": {"a", "b"}}, "by must be in order, not a set; give a list, such as sorted"),
         ({"by": {"a": ["eu", "us"]}}, "by must be in order, not a dict; give a list"),

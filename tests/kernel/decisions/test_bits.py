@@ -106,7 +106,7 @@ def test_packed_rows_straight_to_the_kernel_are_those_of_arrays(rows: int):
             ev.update_many(wide[0], se.PackedRows(wide[1].bits[1:], 14))
         wrong = wide[1].bits.copy()
         wrong[-1, -1] |= 1
-        with pytest.raises(se.InputError, match="bits set behind"):
+        with pytest.raises(se.InputError, match="bits set after"):
             ev.update_many(wide[0], se.PackedRows(wrong, 14))
         assert ev.to_bytes() == plain.to_bytes()
 
