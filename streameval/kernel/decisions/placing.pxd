@@ -7,7 +7,7 @@ from streameval.kernel.scores cimport se_score_rows
 
 
 cdef enum:
-    FEW_ROWS = 64  # that are counted straight into what is held, at most
+    FEW_ROWS = 64  # the most rows that are counted straight into the table
 
 
 cdef struct Known:
@@ -17,28 +17,28 @@ cdef struct Known:
 
 cdef class Placing:
     cdef Root root
-    cdef Py_ssize_t width, size, bounded  # columns that there is room for, that have labels, and thresholds
-    # What the example at hand says of each column: 16 * turn + bits (4: it has a score, 8: it is masked), so that it needs no
-    # clearing.
+    cdef Py_ssize_t width, size, bounded  # numbers of columns: with room, with labels, with thresholds
+    # What the current example says of each column: 16 * turn + bits (1: true, 2: predicted, 4: has a score, 8: masked).
+    # A new turn makes all marks old, so that they need no clearing.
     cdef int64_t* mark
     cdef int64_t turn
-    # The columns of the example at hand, and then its slots, behind the marks; and its row key.
+    # The columns of the current example, later its slots, in the memory after the marks; and its row key.
     cdef int64_t* touched
     cdef uint64_t key[2]
-    # Its rows.
+    # Its rows of truths and predictions, as bytes.
     cdef uint8_t* bytes
-    # How many columns, from the first on, are known to be those of the labels 0, 1, 2 ...
+    # The number of columns, from the first on, that were checked to have the labels 0, 1, 2 ...
     cdef Py_ssize_t numbers
-    # Whether numbers in y_pred are scores, and from which on they are predictions: in all columns, or in each.
+    # Whether numbers in y_pred are scores; the bound from which they are predictions, in all columns or in each of them.
     cdef bint scored
     cdef double bound
     cdef const double* bounds
-    cdef Py_ssize_t by  # from the bound of a column to that of the next one
-    cdef object thresholds  # whose numbers these are
-    # The labels of the last examples, by address or number, of which the bits of the last place are taken.
+    cdef Py_ssize_t by  # 1 if each column has a bound of its own, else 0
+    cdef object thresholds  # the array that owns `bounds`
+    # A cache of the columns of labels, by address or by number; `last` is its last place, a mask for addresses.
     cdef Known* known
     cdef size_t last
-    # For scores that are read: columns, and for each cell a score and two bytes.
+    # Memory for examples with scores: columns, and for each cell a score and two bytes.
     cdef int64_t* block
     cdef Py_ssize_t block_width, block_cells
 

@@ -1,4 +1,4 @@
-"""Reads single examples of common forms: in which slots their cells count, and what their row keys are."""
+"""`Placing`, a base class of `Counts`: reads examples of common forms into slots, a row key and a row of scores."""
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_GetItemWithError, PyDict_Next, PyDict_Size
 from cpython.float cimport PyFloat_CheckExact
@@ -46,17 +46,17 @@ cdef extern from "Python.h":
 
 cdef PyObject* NUMPY_TRUE = <PyObject*>np.True_
 cdef PyObject* NUMPY_FALSE = <PyObject*>np.False_
-cdef dict BITS = {member: 1 << place for place, member in enumerate(EITHER)}  # a bit for each
+cdef dict BITS = {member: 1 << place for place, member in enumerate(EITHER)}  # one bit for each
 cdef enum:
-    KNOWN = 8192  # keys that are remembered at most; a narrow table, of which there may be many, remembers fewer
+    KNOWN = 8192  # the most places of a cache of labels; tables with few columns, as slices have, use fewer
 
 
 cdef class Placing:
-    """What of `streameval.kernel.decisions.numpy.Counts` reads single examples."""
+    """The methods of `streameval.kernel.decisions.numpy.Counts` that read single examples."""
 
     def __cinit__(self, root, Py_ssize_t width):
         self.width = max(width, 8)
-        self.root = root if isinstance(root, Root) else Root()  # as for copies, of which nothing is committed
+        self.root = root if isinstance(root, Root) else Root()  # none for copies, which commit nothing
 
     def __dealloc__(self):
         forget(self)
@@ -64,7 +64,7 @@ cdef class Placing:
         free(self.block)
 
     cpdef reserve(self, Py_ssize_t width):
-        """Make room for columns; what is counted stays the same."""
+        """Make room for columns, and leave all counts as they are."""
         if width > self.width:
             self.width = max(width, 2 * self.width)
             free(self.mark)
@@ -73,7 +73,7 @@ cdef class Placing:
                 forget(self)
 
     cdef int take_bounds(self, dict columns, object threshold) except -1:
-        """Which columns can be read, and from which score on each of them is predicted."""
+        """Set the number of columns that can be read, and the bound from which a score in each is a prediction."""
         self.size = PyDict_Size(columns)
         self.reserve(self.size)
         self.bounded, self.scored = self.width, threshold is not None
@@ -91,7 +91,7 @@ cdef class Placing:
         if self.mark == NULL:
             self.mark = <int64_t*>cleared(3 * self.width + 1, sizeof(int64_t))
             self.touched = self.mark + self.width
-            self.bytes = <uint8_t*>(self.touched + self.width + 1)  # `note` writes one ahead
+            self.bytes = <uint8_t*>(self.touched + self.width + 1)  # `note` writes one entry ahead
         if self.known == NULL:
             self.last = 255
             while self.last < KNOWN - 1 and self.last < <size_t>(8 * self.width):
@@ -101,21 +101,21 @@ cdef class Placing:
         return 0
 
     cdef bint in_order(self, dict columns, Py_ssize_t fixed, Py_ssize_t width) except -1:
-        """Whether columns without names are the first ones: of all declared labels, or of all labels, which are 0, 1, 2 ..."""
+        """Whether a row of ``width`` cells is the first columns: those of all declared labels, or of labels 0, 1, 2 ..."""
         cdef Py_ssize_t column
         if fixed or not width:
             return fixed == width and 0 < width <= self.bounded
         notes = self.root.guard.notes
-        if width != len(columns) or notes is None or notes.cell.value.width != width:  # for the reader to note
+        if width != len(columns) or notes is None or notes.cell.value.width != width:  # the reader must note it first
             return False
-        for column in range(self.numbers, width):  # a label keeps its column
+        for column in range(self.numbers, width):  # a label's column never changes
             if columns.get(column) != column:
                 return False
         self.numbers = width
         return width <= self.bounded
 
     cdef Py_ssize_t placed(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred) except -2:
-        """Place the cells of an example in ``touched``; how many there are, or -1 if the fast path does not handle it."""
+        """Write the slots of an example to ``touched``; return how many, or -1 if the fast path does not handle it."""
         cdef Py_ssize_t count = 0, slots = -1
         if PyDict_CheckExact(y_true) and PyDict_CheckExact(y_pred):
             slots = in_step(self, columns, fixed, y_true, y_pred)
@@ -129,7 +129,7 @@ cdef class Placing:
         return self.sides(columns, fixed, y_true, y_pred, None)
 
     cdef Py_ssize_t sides(self, dict columns, Py_ssize_t fixed, object y_true, object y_pred, object mask) except -2:
-        """The same side by side, of which the last says what is masked."""
+        """As `placed`, for an example whose sides (truths, predictions, masked labels) are read one after the other."""
         cdef Py_ssize_t count = 0
         self.turn += 1
         if not (side(self, columns, fixed, y_true, 1, &count) and side(self, columns, fixed, y_pred, 2, &count)):
@@ -152,7 +152,7 @@ cdef class Placing:
         return slots, self.row_key()
 
     cdef object row_of_truths(self, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold):
-        """The truths as a row like that of the scores, where they name labels; None if the fast path does not handle them."""
+        """Truths that name labels as a row like the scores, other truths unchanged; None if the fast path does not apply."""
         cdef Py_ssize_t count = 0, at
         cdef uint8_t* to
         if cnp.PyArray_CheckExact(y_true) or not cnp.PyArray_CheckExact(y_pred) or cnp.PyArray_NDIM(y_pred) != 1:
@@ -171,8 +171,8 @@ cdef class Placing:
     cdef Py_ssize_t read_rows(
         self, dict columns, y_true, y_pred, threshold, int dimensions, se_score_rows* rows, se_rows* binary
     ) except -2:
-        """Read one or a few rows of all labels into ``block``; how many slots the first has, or -1 if the fast path does not
-        handle them."""
+        """Read one or a few rows of all labels into ``block``; return the number of slots of the first, or -1 if the fast
+        path does not handle them."""
         cdef se_cells true, pred
         cdef Py_ssize_t row, width, cells, size
         y_true = self.row_of_truths(columns, rows.fixed, y_true, y_pred, threshold)
@@ -194,7 +194,7 @@ cdef class Placing:
         binary.masked, binary.true_cells, binary.pred_cells, binary.bits, binary.masked_stride = NULL, NULL, NULL, NULL, 0
         binary.pred, binary.rows, binary.columns = binary.true_ + cells, rows.rows, rows.width
         binary.true_stride = binary.pred_stride = rows.width
-        # A copy, as several states read it one after the other, and another thread may change the array meanwhile.
+        # A copy, as more than one state reads it, and another thread may change the array between these reads.
         memcpy(<void*>rows.scores, pred.at, cells * size)
         pred.at = <const char*>rows.scores
         if se_plain_narrow_cells(&true, 0, rows.rows, rows.width, <uint8_t*>binary.true_) > 1:
@@ -207,7 +207,7 @@ cdef class Placing:
         return se_slots(binary.true_, binary.pred, rows.width, rows.fixed, self.touched, self.key)
 
     cdef int make_block(self, Py_ssize_t width, Py_ssize_t cells) except -1:
-        """Room for so many columns and cells, with the columns in it."""
+        """Make room for ``width`` columns, which are filled in, and ``cells`` cells in ``block``."""
         cdef Py_ssize_t column
         if width <= self.block_width and cells <= self.block_cells:
             return 0
@@ -222,8 +222,8 @@ cdef class Placing:
         return 0
 
     cdef Py_ssize_t read_mapping(self, dict columns, y_true, dict y_pred, mask, threshold, se_score_rows* rows) except -2:
-        """Make a row of the labels that have a score, and of other true or masked ones, in ``block``; how many slots the example has,
-        or -1 if the fast path does not handle it."""
+        """Make a row in ``block`` of the labels with a score, then other labels that are true or masked; return the number
+        of slots of the example, or -1 if the fast path does not handle it."""
         cdef PyObject* key
         cdef PyObject* value
         cdef Py_ssize_t position = 0, width = 0, count = 0, truths, room
@@ -252,7 +252,7 @@ cdef class Placing:
         self, const int32_t* slot, Py_ssize_t slots, const int32_t* columns, const void* scores, Py_ssize_t scored,
         se_score_rows* rows,
     ) except -1:
-        """Make the same row of an example that is remembered; False if it has labels that are masked, or not there."""
+        """Make the same row from stored slots and scores; False if a label is masked, or is not in these columns."""
         cdef Py_ssize_t at, placed = slots, count = 0
         cdef int64_t* column
         self.make_block(0, 2 * (slots + scored))
@@ -269,7 +269,7 @@ cdef class Placing:
             note(self, columns[at], 4, &count)
             column[at] = columns[at]
             rows.sorted &= columns[at] < rows.fixed and (not at or columns[at - 1] < columns[at])
-        if scored:  # else either may be NULL, which memcpy must not get even for no bytes
+        if scored:  # else one may be NULL, which memcpy does not allow even for 0 bytes
             memcpy(column + slots + scored, scores, scored * (4 if rows.single else 8))
         self.end_row(scored, slots, slots + scored, rows)
         for at in range(placed):
@@ -278,7 +278,7 @@ cdef class Placing:
         return True
 
     cdef void end_row(self, Py_ssize_t scored, Py_ssize_t noted, Py_ssize_t room, se_score_rows* rows) noexcept:
-        """Complete the row in ``block``, of labels that have a score, by true and masked ones among those noted first."""
+        """Append to the row in ``block`` the first ``noted`` labels that are true or masked without a score; fill flags."""
         cdef int64_t* column = self.block + self.block_width
         cdef uint8_t* true = <uint8_t*>(column + 2 * room)
         cdef Py_ssize_t at, width = scored
@@ -319,7 +319,7 @@ cdef class Placing:
             true, ranked = cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0), cnp.PyArray_EMPTY(2, shape, cnp.NPY_UINT8, 0)
         else:
             true, ranked = one_list(key[0]), one_list(shape[1])
-        if self.turn != turn or self.mark == NULL:  # a finaliser has used what is placed here
+        if self.turn != turn or self.mark == NULL:  # a finaliser has read another example here
             return None
         memcpy(cnp.PyArray_DATA(slots), self.touched, size * sizeof(int64_t))
         memcpy(cnp.PyArray_DATA(scores), rows.scores, shape[1] * cnp.PyArray_ITEMSIZE(scores))
@@ -337,7 +337,7 @@ cdef class Placing:
 
 
 cdef object one_list(cnp.npy_intp count):
-    """A list of columns, which are still to be written."""
+    """One list of ``count`` columns, which the caller writes."""
     cdef cnp.npy_intp bounds = 2
     offsets, places = cnp.PyArray_ZEROS(1, &bounds, cnp.NPY_INT64, 0), cnp.PyArray_EMPTY(1, &count, cnp.NPY_INT64, 0)
     (<int64_t*>cnp.PyArray_DATA(offsets))[1] = count
@@ -353,13 +353,13 @@ cdef void forget(Placing self) noexcept:
 
 
 cdef inline void drop(Known* known) noexcept:
-    """Release what is remembered, unless it is a number."""
+    """Release the label of a place, unless it is a number."""
     if not <size_t>known.label & 1:
         Py_XDECREF(known.label)
 
 
 cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* count) noexcept nogil:
-    """Note what a side says of a column. Whether the other side has it cannot be foreseen, so nothing branches on it."""
+    """Mark a column with a bit. It has no branch on whether the column was marked before, which is not predictable."""
     cdef int64_t start = 16 * self.turn, said = self.mark[column]
     self.mark[column] = (said if said > start else start) | bit
     self.touched[count[0]] = column
@@ -367,7 +367,7 @@ cdef inline void note(Placing self, Py_ssize_t column, int64_t bit, Py_ssize_t* 
 
 
 cdef inline int binary_of(Placing self, PyObject* value, bint scored, Py_ssize_t column) except -2:
-    """1 for true, 0 for false, -1 for what the fast path does not handle."""
+    """1 for true, 0 for false, -1 for values that the fast path does not handle."""
     cdef double score
     if value == Py_True or value == NUMPY_TRUE:
         return 1
@@ -384,9 +384,9 @@ cdef inline int binary_of(Placing self, PyObject* value, bint scored, Py_ssize_t
 
 
 cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) except -2:
-    """The column of a label that is known and needs no conversion, else -1. Examples tend to share the objects of their
-    labels, so that columns are remembered by address. Columns are numbered from 0, so that a dict has them all, or, where
-    labels must be looked at, none."""
+    """The column of a known label that needs no conversion, else -1. Columns are cached by the label's address, since
+    examples tend to share label objects. ``columns`` has all labels, numbered from 0; or none, where labels must be
+    checked first."""
     cdef Known* known = &self.known[<size_t>label // 32 & self.last]
     if known.label == label and known.column < self.size:
         return known.column
@@ -394,7 +394,7 @@ cdef inline Py_ssize_t column_of(Placing self, dict columns, PyObject* label) ex
 
 
 cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* known) except -2:
-    """The same of a label that is not at its place: at the next one, as two may have the same, or in the dict."""
+    """As `column_of`, for a label that is not at its place: look at the neighbouring place, then in the dict."""
     cdef Known* second = &self.known[known - self.known ^ 1]
     if second.label == label and second.column < self.size:
         return second.column
@@ -402,8 +402,8 @@ cdef Py_ssize_t searched(Placing self, dict columns, PyObject* label, Known* kno
 
 
 cdef Py_ssize_t remembered(Placing self, dict columns, PyObject* label, Known* known, Known* second) except -2:
-    """The column of a label in the dict, which is remembered. Equal integers may be many objects, which are remembered
-    once, by their number, as odd addresses are not those of objects."""
+    """Look a label up in the dict, and cache its column. Integers are also cached by number, since equal integers may be
+    many objects; the entry is 2 * number + 1, as no object has an odd address."""
     cdef Known* numbered = NULL
     cdef PyObject* value
     cdef Py_ssize_t column
@@ -433,7 +433,7 @@ cdef Py_ssize_t remembered(Placing self, dict columns, PyObject* label, Known* k
 
 
 cdef inline bint noted(Placing self, dict columns, PyObject* label, int64_t bit, Py_ssize_t* count) except -1:
-    """Note what a side says of a label. False if the fast path does not handle it."""
+    """Mark the column of a label with a bit. False if the fast path does not handle the label."""
     cdef Py_ssize_t column = column_of(self, columns, label)
     if column >= 0:
         note(self, column, bit, count)
@@ -441,7 +441,7 @@ cdef inline bint noted(Placing self, dict columns, PyObject* label, int64_t bit,
 
 
 cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_true, dict y_pred) except -2:
-    """Read two mappings whose keys are the same objects in the same order; how many slots, or -1 if they are not."""
+    """Read two mappings whose keys are the same objects in the same order; the number of slots, or -1 if they differ."""
     cdef PyObject* key
     cdef PyObject* other
     cdef PyObject* actual
@@ -470,7 +470,7 @@ cdef Py_ssize_t in_step(Placing self, dict columns, Py_ssize_t fixed, dict y_tru
 
 
 cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int bit, Py_ssize_t* count) except -1:
-    """Note one side of an example. 0 if the fast path does not handle its form, a label or a value."""
+    """Mark the columns of one side of an example with ``bit``. 0 if the fast path does not handle a form, label or value."""
     cdef PyObject* key
     cdef PyObject* value
     cdef Py_ssize_t at = 0, position = 0, column
@@ -488,10 +488,10 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
             note(self, column, bit * says, count)
         return 1
     if PySet_CheckExact(argument) or PyFrozenSet_CheckExact(argument):
-        entries = <PySetObject*>argument  # an iterator takes twice as long, and may start a collection of garbage
+        entries = <PySetObject*>argument  # an iterator takes twice as long, and may start a garbage collection
         for position in range(entries.mask + 1):
             key = entries.table[position].key
-            present = key != NULL and entries.table[position].hash != -1  # that of a place that was left
+            present = key != NULL and entries.table[position].hash != -1  # -1: a deleted entry
             if present and not noted(self, columns, key, bit, count):
                 return 0
         return 1
@@ -509,7 +509,7 @@ cdef int side(Placing self, dict columns, Py_ssize_t fixed, object argument, int
 
 
 cdef bint may_be_row(object members) except -1:
-    """Whether a list is one that `streameval.inputs.lists` looks at: of indicators, with a repeat or 1 before another."""
+    """Whether `streameval.inputs.lists` must check a list: it is indicators only, and repeats one or is 1 and another."""
     cdef Py_ssize_t position, size = PySequence_Fast_GET_SIZE(members)
     cdef PyObject* member
     cdef int bit, seen = 0
@@ -517,7 +517,7 @@ cdef bint may_be_row(object members) except -1:
     for position in range(size if size > 1 else 0):
         member = PySequence_Fast_GET_ITEM(members, position)
         if PyUnicode_CheckExact(<object>member):
-            if PyUnicode_GET_LENGTH(<object>member) > 4:  # most names are longer, and need not be looked up
+            if PyUnicode_GET_LENGTH(<object>member) > 4:  # longer than any indicator, as most names are
                 return False
         elif not PyLong_CheckExact(<object>member):
             return False
@@ -530,7 +530,7 @@ cdef bint may_be_row(object members) except -1:
 
 
 cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argument, bint scored, uint8_t* to) except -1:
-    """Read a row of all labels as bytes; how many, or 0 if the fast path does not handle it."""
+    """Read a row of all labels as bytes; return its width, or 0 if the fast path does not handle it."""
     cdef se_cells cells
     cdef Py_ssize_t width
     if not borrow_cells(argument, 1, &cells):
@@ -546,7 +546,7 @@ cdef Py_ssize_t row(Placing self, dict columns, Py_ssize_t fixed, object argumen
 
 
 cdef Py_ssize_t outcomes_of(Placing self, Py_ssize_t count, Py_ssize_t fixed) noexcept nogil:
-    """Make slots of the columns in ``touched``; how many there are."""
+    """Replace the columns in ``touched`` by slots, and set the row key; return the number of slots."""
     cdef Py_ssize_t position, column, slots = 0
     cdef uint64_t bits, outer = 0, inner = 0
     for position in range(count):

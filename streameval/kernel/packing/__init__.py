@@ -1,1 +1,1 @@
-"""Tables of counts as bytes."""
+"""Tables of counts to bytes and back."""

@@ -1,4 +1,4 @@
-"""The loops of `numpy.py`, compiled. Same names, same signatures, same answers; `numpy.py` says what they mean."""
+"""The compiled twin of `numpy.py`, which documents it and says who calls it."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -84,7 +84,7 @@ def can_be(int64_t examples, Py_ssize_t fixed, cells, keys, times):
     if cell.shape[1] != 5 or key.shape[1] != 4 or key.shape[0] != distinct or not 0 <= fixed <= labels:
         raise IndexError("marginals are of other shapes")
     if 5 * max(top(cell), (top(key) + 1) * (top(time) + 1)) * max(labels, distinct) >= 4e18:
-        return twin.can_be(examples, fixed, cells, keys, times)  # what is added up could pass 64 bits
+        return twin.can_be(examples, fixed, cells, keys, times)  # sums could pass 64 bits
     by_example[:] = [0, 0, 0, 0]
     by_label[:] = [0, 0, 0, 0, 0]
     for place in range(distinct):

@@ -1,4 +1,4 @@
-"""Tables of counts as bytes, and whether they can be, in numpy: what the compiled twin computes, and the fallback."""
+"""Tables of counts to bytes and back, and a check of their counts, for `streameval.wire`: fallback and oracle."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from streameval.kernel.types import IntArray, WordArray
 
 CUT, OTHERWISE, BEYOND, WIDE = -1, -2, -3, -4
-"""Why bytes are no columns: they end too early, the integers would be written otherwise, one passes 64 bits, or they
-would take more than eight bytes each."""
+"""Why bytes are no columns: they end too early, they are not what `pack_columns` writes, an integer passes 63 bits, or
+integers have more than eight bytes."""
 
 
 def pack_columns(table: IntArray, least: int) -> bytes:
-    """Columns of integers that are not negative, as bytes.
+    """Write columns of integers that are not negative as bytes.
 
-    For each column a byte that says in how many bytes each integer is written, at least ``least``; then the integers,
-    the lowest byte first. The table has shape (length, columns) and any strides.
+    Each column is one byte with the number of bytes of each integer, at least ``least``, and then the integers, lowest
+    byte first. The table has shape (length, columns) and any strides.
     """
     parts = []
     for column, top in zip(table.T, np.maximum.reduce(table, axis=0, initial=0).tolist(), strict=True):
@@ -26,7 +26,7 @@ def pack_columns(table: IntArray, least: int) -> bytes:
 
 
 def unpack_columns(data: bytes, at: int, end: int, length: int, columns: int, least: int) -> tuple[IntArray, int]:
-    """What `pack_columns` wrote at a place, before the end: the table and the place behind it; or why there is none."""
+    """Read what `pack_columns` wrote between ``at`` and ``end``: the table, and the position after it or a code."""
     table = np.zeros((columns, length), np.int64)
     for column in table:
         if at >= end:
@@ -52,30 +52,30 @@ def unpack_columns(data: bytes, at: int, end: int, length: int, columns: int, le
 
 
 def unpack_words(raw: bytes, length: int, width: int, zeros: int) -> WordArray:
-    """Integers of at most 16 bytes, the lowest first, without ``zeros`` low bits, as two words, low word first."""
+    """Read integers of ``width`` bytes as two words each, low word first, moved up by ``zeros`` bits."""
     out = np.zeros((length, 16), np.uint8)
     out[:, :width] = np.frombuffer(raw, np.uint8).reshape(length, width)
     return rotated(out.view("<u8").astype(np.uint64), zeros)
 
 
 def rotated(words: WordArray, bits: int) -> WordArray:
-    """Integers of two words whose bits are moved up by so many, below 128, and from the top to the end."""
+    """Rotate integers of two words upwards by ``bits``, which is below 128."""
     if bits >= 64:
         words, bits = words[:, ::-1], bits - 64
     return words << np.uint64(bits) | words[:, ::-1] >> np.uint64(64 - bits) if bits else words
 
 
 def can_be(examples: int, fixed: int, cells: IntArray, keys: IntArray, times: IntArray) -> bool:
-    """Whether some stream of examples has these marginals, none of them negative; both must be of the same cells.
+    """Whether the counts of labels and of examples agree, as counts of the same cells do; none may be negative.
 
-    Of the labels, ``fixed`` come first that every example mentions. ``cells`` has shape (labels, 5) and says how often
-    each label has each outcome; ``keys`` are row keys, shape (distinct, 4), which ``times`` examples have.
+    Every example mentions the first ``fixed`` labels. ``cells``, shape (labels, 5), are the counts of each label by
+    outcome; ``keys``, shape (distinct, 4), are row keys, and ``times`` the numbers of examples that have them.
     """
     steps = np.diff(keys, axis=0, prepend=-1)
     rises = steps[np.arange(len(keys)), (steps != 0).argmax(axis=1)] > 0
-    if not (times.all() and rises.all()):  # first: what follows takes much memory for each key
+    if not (times.all() and rises.all()):  # first, as the checks below take much memory
         return False
-    cells, keys, times = (array.astype(object) for array in (cells, keys, times))  # what is added up could pass 64 bits
+    cells, keys, times = (array.astype(object) for array in (cells, keys, times))  # sums could pass 64 bits
     true, pred, both, masked = keys.T
     mentions = cells.sum(axis=1)
     _, fn, fp, tp, sum_masked = cells.sum(axis=0).tolist()

@@ -1,18 +1,18 @@
-/* Tables as bytes, in C: what each function computes is said in numpy.py. Nothing in this file knows of Python. */
+/* Loops that write and read columns of integers as bytes (see numpy.py), for compiled.pyx; no structures, no Python. */
 
 #ifndef STREAMEVAL_PACKING_H
 #define STREAMEVAL_PACKING_H
 
 #include "platform.h"
 
-/* Steps from one integer to the next are bytes, as numpy counts them. */
+/* Read integer i of a numpy array; `step` is in bytes. */
 SE_INLINE int64_t sp_at(const char *from, ptrdiff_t step, ptrdiff_t i) {
     int64_t value;
     memcpy(&value, from + i * step, sizeof value);
     return value;
 }
 
-/* In how many bytes all of these integers fit, none of which is negative. */
+/* The number of bytes into which all of these integers fit; none may be negative. */
 static int sp_width(const char *from, ptrdiff_t step, ptrdiff_t length) {
     uint64_t all = 0;
     int width = 0;
@@ -21,7 +21,7 @@ static int sp_width(const char *from, ptrdiff_t step, ptrdiff_t length) {
     return width;
 }
 
-/* The lowest byte first, on every machine. */
+/* Convert between the machine's order of bytes and the lowest byte first. */
 SE_INLINE uint64_t sp_little(uint64_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     value = __builtin_bswap64(value);
@@ -29,7 +29,7 @@ SE_INLINE uint64_t sp_little(uint64_t value) {
     return value;
 }
 
-/* The first `width` bytes of each integer, the lowest first. All eight are written, and then overwritten by the next. */
+/* Write the low `width` bytes of each integer. Each write has eight bytes, the last of which the next write overwrites. */
 static void sp_write(const char *from, ptrdiff_t step, ptrdiff_t length, int width, uint8_t *to) {
     const uint8_t *end = to + length * width;
     for (ptrdiff_t i = 0; i < length; i++, to += width) {
@@ -39,7 +39,7 @@ static void sp_write(const char *from, ptrdiff_t step, ptrdiff_t length, int wid
     }
 }
 
-/* Read integers of so many bytes, not 0; all their bits, one or another. */
+/* Read integers of `width` bytes, at least 1; return the OR of all of them. */
 static uint64_t sp_read(const uint8_t *from, ptrdiff_t length, int width, int64_t *to) {
     const uint8_t *end = from + length * width;
     const uint64_t first = ~0ull >> (64 - 8 * width);
@@ -55,7 +55,7 @@ static uint64_t sp_read(const uint8_t *from, ptrdiff_t length, int width, int64_
     return all;
 }
 
-/* Read integers of at most 16 bytes each as two words, the low one first, above so many zeros. */
+/* Read integers of at most 16 bytes each as two words, low word first, rotated upwards by `zeros` bits. */
 static void sp_read_words(const uint8_t *from, ptrdiff_t length, int width, int zeros, uint64_t *to) {
     const uint8_t *end = from + length * width;
     const uint64_t low = width < 8 ? ~(~0ull << 8 * width) : ~0ull;

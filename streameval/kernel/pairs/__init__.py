@@ -1,1 +1,1 @@
-"""Pairs of labels."""
+"""Pairs of labels that examples have."""

@@ -1,4 +1,4 @@
-"""The loops of `streameval.kernel.pairs.numpy`, compiled: same names, same signatures, same bits."""
+"""The compiled twin of `streameval.kernel.pairs.numpy`, which documents it: `Pairs`, over pairing.h and the hash table."""
 
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.object cimport PyObject
@@ -47,13 +47,13 @@ cdef int64_t NOWHERE = 0
 
 
 cdef struct Change:
-    # An example, or all that other pairs hold, on its way into pairs, or out of them. The two may be the same.
+    # A prepared change: adds an example, or all counts of `other` (maybe the same table), or takes them back.
     PyObject* pairs
-    PyObject* other  # NULL for an example, whose labels stand behind
+    PyObject* other  # NULL for an example, whose labels follow in memory
     PyObject* columns
-    sp_places to  # of `columns`
+    sp_places to  # the map in `columns`
     sp_row row  # the example
-    size_t promised  # keys
+    size_t promised  # keys reserved in the table
     int sign
 
 
@@ -85,10 +85,10 @@ cdef class Pairs:
         return code if code else se_part_new(part.commit, part.data, part.release, self)
 
     cdef int prepare(self, const int64_t* slot, Py_ssize_t slots, int sign, se_part* part) except -1:
-        """Prepare that an example is counted or taken back, its labels sorted by their outcomes; 0, or why not."""
+        """Prepare to count an example or to take it back, with its labels sorted by outcome; 0, or the code for why not."""
         cdef Change* change = <Change*>cleared(1, sizeof(Change) + (slots + 1) * sizeof(uint32_t))
         cdef uint32_t* labels = <uint32_t*>(change + 1)
-        cdef size_t* sizes = &change.row.missed  # and then of those that are both, and wrong
+        cdef size_t* sizes = &change.row.missed  # followed by `both` and `wrong`
         cdef int* outcomes = [1, 3, 2]
         cdef Py_ssize_t position
         cdef int of
@@ -119,7 +119,7 @@ cdef class Pairs:
             self.following.extra = label_set_of
         return se_follower_new(&self.following, self)
 
-    # -- many examples: only ever into pairs that are thrown away if this raises ---------------------------------------
+    # -- many examples: callers drop the pairs if this raises ----------------------------------------------------------
 
     def count_dense(self, columns, true, pred, mask):
         cdef se_rows rows
@@ -194,7 +194,7 @@ cdef class Pairs:
         return ends, self._spots(place, kind, ends)
 
     cdef object _spots(self, place, int64_t kind, ends):
-        """Where pairs of a kind (below 0: all) stand in the table, by rows, and the ends of the rows among them."""
+        """The positions in the table of the pairs of a kind (below 0: of all), by rows, and the ends of these rows."""
         cdef int64_t[::1] end = ends
         cdef sp_places to
         cdef uint32_t[::1] spot
@@ -207,7 +207,7 @@ cdef class Pairs:
             raise MemoryError("more pairs of labels than can be read")
         for put in range(2):
             while se_sums_next(&self.table, &at, &outer, &inner) != NULL:
-                row = 0 if kind < 0 else <int32_t>(moved(&to, outer, inner) >> 32) + 1  # 0 is that of no label
+                row = 0 if kind < 0 else <int32_t>(moved(&to, outer, inner) >> 32) + 1  # row 0 is for no label
                 if kind < 0 or inner >> 60 == <uint64_t>kind:
                     if put:
                         spot[end[row]] = <uint32_t>(at - 1)
@@ -269,7 +269,7 @@ cdef int check_width(Py_ssize_t width) except -1:
 
 
 cdef object places_of(columns, sp_places* to):
-    """Point to where columns stand elsewhere; returns the array that must outlive this."""
+    """Set ``to`` to a map of columns; the returned array must outlive it."""
     cdef const int64_t[::1] place
     to.place, to.width = NULL, 0
     if columns is not None:
@@ -280,7 +280,7 @@ cdef object places_of(columns, sp_places* to):
 
 
 cdef uint64_t moved(const sp_places* to, uint64_t outer, uint64_t inner) except? 0:
-    """The labels of a pair there."""
+    """The labels of a pair, mapped by ``to``."""
     if not sp_move(to, &outer, inner):
         raise IndexError("a column is out of range")
     return outer
@@ -290,7 +290,7 @@ cdef uint64_t moved(const sp_places* to, uint64_t outer, uint64_t inner) except?
 
 cdef int prepare_slots(void* table, const void* data, int by, bint known, se_part* part) except -1:
     cdef const se_score_rows* rows = <const se_score_rows*>data
-    if rows.rows != 1 or (by < 0 and not known):  # whether what is left fits the decisions is looked at elsewhere
+    if rows.rows != 1 or (by < 0 and not known):  # the slow path checks that pairs still fit the decisions
         return OTHER
     return (<Pairs>table).prepare(rows.slots, rows.placed, by, part)
 

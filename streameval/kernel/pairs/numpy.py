@@ -1,7 +1,7 @@
-"""Pairs of labels counted, in numpy and plain Python: the fallback where nothing was compiled, and the oracle.
+"""`Pairs`, the counts of pairs of labels, in numpy: fallback and oracle of the compiled twin. States of pairs call it.
 
-What pairs an example has, `streameval.kernel.pairs.pairing` says. Every pair of an example is counted once, so that all
-counts are numbers of examples. How often a label is true or predicted is known from the decisions of the same examples.
+`streameval.kernel.pairs.pairing` defines the pairs of an example. Every pair of an example is counted once, so that all
+counts are numbers of examples. The decisions of the same examples say how often a label is true or predicted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streameval.kernel.types import IntArray, Lists, Ragged, UInt8Array
 
 
 class Pairs(SumTable[Pair]):
-    """How many examples had each pair, and how many examples there were; ``parts`` says which pairs."""
+    """The number of examples with each pair, and of all examples; ``parts`` are the kinds of pairs, as bits."""
 
     __slots__ = ("_parts",)
 
@@ -35,11 +35,11 @@ class Pairs(SumTable[Pair]):
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def prepare_example(self, slots: IntArray, sign: int) -> Part | int:
-        """Count one example (sign 1) or take it back (sign -1), from the slots of its cells: 5 * column + outcome."""
+        """Prepare to count one example (sign 1) or take it back (sign -1), from its slots: 5 * column + outcome."""
         return self._prepared(_counted(1, pairs_of(slots.tolist(), self._parts)), sign)
 
     def count_dense(self, columns: IntArray, true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None) -> int:
-        """Count rows of 0 and 1; returns the union of all bytes: the counts are only good if it is at most 1."""
+        """Count rows of 0 and 1; returns the union of all bytes, and callers drop the table if it is above 1."""
         seen = int(np.bitwise_or.reduce(true, axis=None) | np.bitwise_or.reduce(pred, axis=None))
         seen |= 0 if mask is None else int(np.bitwise_or.reduce(mask, axis=None))
         if seen <= 1:
@@ -64,7 +64,7 @@ class Pairs(SumTable[Pair]):
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def times(self, keys: IntArray) -> IntArray:
-        """How many examples had each of some pairs, shape (pairs, 5)."""
+        """The number of examples with each of these pairs, shape (pairs, 5)."""
         sums = self._cell.value.sums
         return np.array([sums.get(tuple(key), (0,))[0] for key in keys.tolist()], np.int64)
 
@@ -73,9 +73,9 @@ class Pairs(SumTable[Pair]):
         return self.at(self._spots(), None)
 
     def by_row(self, place: IntArray, kind: int) -> tuple[IntArray, Any]:
-        """Where the pairs of a kind are, row after row for `at`, and where each row ends, that of no label first.
+        """The end of each row among the pairs of a kind, and the pairs as spots for `at`, row by row.
 
-        Columns stand at these places, of which the last is that of no label.
+        ``place`` maps columns to rows; its last entry is for no label, whose row comes first.
         """
         places = place.tolist()
         spots = self._spots()
@@ -84,7 +84,7 @@ class Pairs(SumTable[Pair]):
         return np.cumsum(np.bincount(rows, minlength=len(place))), spots[np.argsort(rows, kind="stable")]
 
     def at(self, spots: Any, place: IntArray | None) -> tuple[IntArray, IntArray]:
-        """The pairs of spots, whose columns stand at these places (None: their own), and how many examples had each."""
+        """The pairs of spots, with columns mapped by ``place`` unless None, and the number of examples with each."""
         sums, places = self._cell.value.sums, None if place is None else place.tolist()
         keys = [pair if places is None else placed(pair, places) for pair in spots]
         return np.array(keys, np.int64).reshape(-1, 5), np.array([sums[pair][0] for pair in spots], np.int64)
@@ -93,7 +93,7 @@ class Pairs(SumTable[Pair]):
         return np.fromiter(self._cell.value.sums, object)
 
     def restore(self, examples: int, keys: IntArray, times: IntArray, room: int = 0) -> None:
-        """Fill counts with pairs that they do not have; there will be ``room`` of them."""
+        """Add pairs that the table does not have; ``room`` is the number of pairs in the end, for the compiled twin."""
         del room
         sums = {tuple(key): (time,) for key, time in zip(keys.tolist(), times.tolist(), strict=True)}
         old = self._cell.value

@@ -1,7 +1,7 @@
-/* Pairs of labels, counted per example, in C: what is counted is said in pairing.py.
+/* sp_sink, sp_row: loops that count the pairs of labels of examples, as pairing.py defines them. compiled.pyx calls them.
 
-   Nothing in this file knows of Python. Values of dense rows are 0 and 1; the union of all bytes seen is returned, so that the
-   caller learns from one pass both the counts and whether they may be believed. */
+   This file does not use Python. Loops over dense rows return the union of all bytes, so that one pass both counts and says
+   whether all cells were 0 or 1; callers drop the counts if not. */
 
 #ifndef STREAMEVAL_PAIRING_H
 #define STREAMEVAL_PAIRING_H
@@ -19,27 +19,27 @@ static inline uint64_t sp_inner(uint64_t kind, uint64_t num, uint64_t den) { ret
 
 static inline uint64_t sp_outer(uint32_t row, uint32_t column) { return (uint64_t)row << 32 | column; }
 
-/* -- where the pairs of an example go ---------------------------------------------------------------------------------- */
+/* -- where the pairs of an example are counted ------------------------------------------------------------------------- */
 
 #define SP_DENOMINATORS 32
-/* How many places the blocks of a kind may have together, at most. */
+/* The most places that the blocks of a kind may have together. */
 #define SP_BLOCKS (1u << 23)
 
-/* Keys are (row << 32 | column, kind << 60 | numerator << 30 | denominator). Pairs are added to the table (`step` is 1
-   or -1) or, with `step` 0, looked for: a pair that no example has makes the sink fail, as does a lack of memory. Where
-   labels are few and examples many, pairs are first counted in square blocks, one for each kind and small denominator,
-   in positions of the batch; `columns` then says where these positions are counted. */
+/* Keys are (row << 32 | column, kind << 60 | numerator << 30 | denominator). With `step` 1 or -1 pairs are added to the
+   table or subtracted; with 0 they are looked up, and `failed` is set if one is absent; or else if memory runs out.
+   If labels are few and examples many, pairs are first counted in square blocks, one for each kind and small denominator, by
+   position in the batch; `columns` then maps these positions to columns of the table. */
 typedef struct {
     se_sums *table;
     int64_t step;
     int failed;
     uint64_t blocks; /* denominators below this have blocks */
-    size_t side; /* positions of the batch and one for no label */
+    size_t side; /* positions of the batch, plus one for no label */
     const uint32_t *columns;
     uint32_t *block[SP_KINDS * SP_DENOMINATORS];
 } sp_sink;
 
-/* The block for a kind of pair; NULL if it has none, or none could be had. */
+/* The block for a kind of pair, NULL if it has none or if memory ran out. */
 static inline uint32_t *sp_block(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den) {
     if (num != 1 || den >= s->blocks) return NULL;
     uint32_t **block = &s->block[kind * SP_DENOMINATORS + den];
@@ -54,7 +54,7 @@ static inline void sp_add(sp_sink *s, uint64_t outer, uint64_t inner, int64_t co
     else se_sums_add(t, outer, inner, count);
 }
 
-/* The two labels of a pair; the lower column comes first where order does not matter. */
+/* The two labels of a pair as a word; the lower column comes first where order does not matter. */
 static inline uint64_t sp_ordered(uint64_t kind, uint32_t row, uint32_t column) {
     const int swaps = (kind == SP_TRUE_TRUE || kind == SP_PRED_PRED) && row > column;
     return swaps ? sp_outer(column, row) : sp_outer(row, column);
@@ -64,13 +64,13 @@ static inline uint64_t sp_labels(const sp_sink *s, uint64_t kind, uint32_t a, ui
     return s->columns ? sp_ordered(kind, s->columns[a], s->columns[b]) : sp_ordered(kind, a, b);
 }
 
-/* Where columns stand elsewhere; NULL if they stand alike. */
+/* A map from the columns of one table to those of another; `place` is NULL if they are the same. */
 typedef struct {
     const int64_t *place;
     size_t width;
 } sp_places;
 
-/* Let the labels of a pair be those of other columns. 0 if one of them has no place. */
+/* Map the labels of a pair. 0 if one of them is not in the map. */
 static inline int sp_move(const sp_places *to, uint64_t *outer, uint64_t inner) {
     const uint32_t row = (uint32_t)(*outer >> 32), column = (uint32_t)*outer;
     if (!to->place) return 1;
@@ -80,7 +80,7 @@ static inline int sp_move(const sp_places *to, uint64_t *outer, uint64_t inner) 
     return 1;
 }
 
-/* Every label of one list with every label of another. */
+/* Count pairs of every label of one list with every label of another. */
 static inline void sp_cross(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den, const uint32_t *rows, size_t height,
                             const uint32_t *columns, size_t width) {
     if (!height || !width) return;
@@ -101,26 +101,26 @@ static inline void sp_cross(sp_sink *s, uint64_t kind, uint64_t num, uint64_t de
     }
 }
 
-/* Every two labels of a list. */
+/* Count pairs of every two labels of a list. */
 static inline void sp_within(sp_sink *s, uint64_t kind, const uint32_t *labels, size_t count) {
     for (size_t i = 1; i < count; i++) sp_cross(s, kind, 1, 1, labels + i, 1, labels, i);
 }
 
-/* Every label of a list with itself. */
+/* Count pairs of every label of a list with itself. */
 static inline void sp_diagonal(sp_sink *s, uint64_t kind, uint64_t num, uint64_t den, const uint32_t *labels,
                                size_t count) {
     for (size_t i = 0; i < count; i++) sp_cross(s, kind, num, den, labels + i, 1, labels + i, 1);
 }
 
-/* The labels of one example: missed, then both true and predicted, then wrongly predicted, so that the true ones and the
-   predicted ones are each in one piece. `none` is how "no label" is written. */
+/* The labels of one example: missed, then both true and predicted, then wrongly predicted, so that the true labels are
+   contiguous, and so are the predicted ones. `none` is the number that stands for no label. */
 typedef struct {
     const uint32_t *labels;
     size_t missed, both, wrong;
     uint32_t none;
 } sp_row;
 
-/* Confusions, or contributions, which differ where all true labels are predicted and where only true ones are. */
+/* Count confusions or contributions. They differ if all true labels are predicted, or only true ones. */
 static inline void sp_confusions(sp_sink *s, const sp_row *e, uint64_t kind) {
     const uint32_t *missed = e->labels, *both = missed + e->missed, *wrong = both + e->both;
     const size_t truths = e->missed + e->both, guesses = e->both + e->wrong;
@@ -148,14 +148,14 @@ static void sp_example(sp_sink *s, const sp_row *e, int parts) {
         sp_within(s, SP_PRED_PRED, both, e->both + e->wrong);
         sp_cross(s, SP_TRUE_PRED, 1, 1, missed, e->missed, both, e->both + e->wrong);
         sp_cross(s, SP_TRUE_PRED, 1, 1, both, e->both, wrong, e->wrong);
-        for (size_t i = 0; i < e->both; i++) { /* all but each with itself, which decisions tell */
+        for (size_t i = 0; i < e->both; i++) { /* not with itself, which the decisions count */
             sp_cross(s, SP_TRUE_PRED, 1, 1, both + i, 1, both, i);
             sp_cross(s, SP_TRUE_PRED, 1, 1, both + i, 1, both + i + 1, e->both - i - 1);
         }
     }
 }
 
-/* Add the pairs of one example, or look for them; see `sp_sink`. Returns whether that succeeded. */
+/* Add, subtract or look up the pairs of one example; see `sp_sink`. Returns whether that succeeded. */
 static int sp_one(se_sums *table, int64_t step, const sp_row *e, int parts) {
     sp_sink sink;
     sink.table = table, sink.step = step, sink.failed = 0, sink.blocks = 0, sink.columns = NULL;
@@ -163,22 +163,22 @@ static int sp_one(se_sums *table, int64_t step, const sp_row *e, int parts) {
     return !sink.failed;
 }
 
-/* How many pairs an example may have at most, for reserving. */
+/* The most pairs that an example may have, for reserving room. */
 static size_t sp_pairs(const sp_row *e, int parts) {
     const size_t t = e->missed + e->both + 1, p = e->both + e->wrong + 1;
     const int confusions = !!(parts & SP_WITH_CONFUSION) + !!(parts & SP_WITH_CONTRIBUTIONS);
     return (size_t)confusions * t * p + (parts & SP_WITH_COOCCURRENCE ? t * t + p * p + t * p : 0);
 }
 
-/* Below which denominators pairs have blocks: a block costs as much as it has places, and the pairs of an example about
-   as much as 64. */
+/* The denominator below which pairs have blocks. A block costs time for each of its places; the pairs of an example take
+   about as much time as 64 places. */
 static uint64_t sp_blocks(size_t side, ptrdiff_t rows) {
     if (side > 2048 || side * side / 64 > (size_t)rows || rows > 1 << 30) return 0;
     const uint64_t most = SP_BLOCKS / (side * side);
     return most < SP_DENOMINATORS ? most : SP_DENOMINATORS;
 }
 
-/* Move the blocks to the table. */
+/* Add the counts of all blocks to the table, and free the blocks. */
 static void sp_drain(sp_sink *s) {
     for (size_t which = 0; which < SP_KINDS * SP_DENOMINATORS; which++) {
         const uint32_t *block = s->block[which];
@@ -199,14 +199,14 @@ static void sp_drain(sp_sink *s) {
 
 /* -- dense rows of 0 and 1 ----------------------------------------------------------------------------------------------- */
 
-/* Append the columns of which eight bytes are 1. */
+/* Append the columns of those of eight bytes that are 1. */
 static inline size_t sp_list(uint64_t bytes, ptrdiff_t base, uint32_t *list, size_t count) {
     for (bytes &= SE_FLAGS; bytes; bytes &= bytes - 1) list[count++] = (uint32_t)(base + se_first_flag(bytes));
     return count;
 }
 
-/* Count the pairs of rows; `place` says where each position is counted, with SP_NONE behind them. Returns the union of all
-   bytes, or -1 if memory ran out. */
+/* Count the pairs of rows; `place` has the table's column for each position, and SP_NONE at the end. Returns the union of
+   all bytes, or -1 if memory ran out. */
 static int sp_dense(const se_rows *in, const uint32_t *place, int parts, se_sums *table) {
     const size_t q = (size_t)in->columns, side = q + 1;
     sp_sink sink = {table, 1, 0, 0, side, place, {NULL}};
@@ -241,9 +241,9 @@ static int sp_dense(const se_rows *in, const uint32_t *place, int parts, se_sums
 
 /* -- lists of columns, any order, with repeats ---------------------------------------------------------------------------- */
 
-/* There is room for the mentions of an example. Returns 0 if memory ran out. */
+/* Count the pairs of lists; `mentions` has room for those of an example. Returns 0 if memory ran out. */
 static int sp_count_lists(const se_score_lists *in, ptrdiff_t width, int parts, se_sums *table, se_mention *mentions) {
-    static const int order[3] = {1, 3, 2}; /* sides that have a label, as bits: only true, both, only predicted */
+    static const int order[3] = {1, 3, 2}; /* kinds of mentions: only true, both, only predicted */
     sp_sink sink = {table, 1, 0, sp_blocks((size_t)width + 1, in->rows), (size_t)width + 1, NULL, {NULL}};
     int64_t *mark = (int64_t *)calloc((size_t)width + 1, sizeof(int64_t)), turn = 1;
     uint32_t *room = (uint32_t *)malloc((2 * (size_t)width + 1) * sizeof(uint32_t));

@@ -1,7 +1,7 @@
-"""The pairs of labels that an example has.
+"""The pairs of labels of an example: the definition, for the numpy twin, states, bytes and metrics of pairs.
 
-Of one example, call the true labels that were missed M, those true and predicted B, and those wrongly predicted W. A
-pair is a row ``kind, row, column, numerator, denominator`` of integers; ``-1`` as a row or column stands for no label.
+The labels of an example are missed (true only), both true and predicted, or wrong (predicted only). A pair is five
+integers ``kind, row, column, numerator, denominator``; ``-1`` as a row or column stands for no label.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ CONFUSION, CONTRIBUTION, TRUE_TRUE, TRUE_PRED, PRED_PRED = 1, 2, 3, 4, 5
 """Kinds of pairs."""
 
 CONFUSIONS, CONTRIBUTIONS, COOCCURRENCE = 1, 2, 4
-"""What is counted, as bits."""
+"""Bits for the kinds of pairs that a table counts."""
 
 NONE = -1
 ALL = (-1,)
-"""The key of a weight that all examples have together; of pairs it starts with their kind, of label sets with 0."""
+"""The key of the sum of all weights; keys of pairs start with their kind, keys of label sets with 0."""
 
 Pair: TypeAlias = tuple[int, int, int, int, int]
 """Kind, row, column, numerator, denominator."""
@@ -33,7 +33,7 @@ def pairs_of(slots: Sequence[int], parts: int) -> list[Pair]:
     for kind in [kind for kind, bit in ((CONFUSION, CONFUSIONS), (CONTRIBUTION, CONTRIBUTIONS)) if parts & bit]:
         rows = missed or both or [NONE]
         columns = wrong or (kind == CONTRIBUTION and both) or [NONE]
-        num, den, size = 1, 1, len(columns)  # pairs of a row have one denominator: how many they are
+        num, den, size = 1, 1, len(columns)  # the denominator is the number of pairs of a row
         if both and wrong and not missed:
             num, den = (1, 1 + len(wrong)) if kind == CONFUSION else (len(true), len(pred))
             size = den
@@ -53,7 +53,7 @@ def label_set(slots: Sequence[int]) -> tuple[int, ...]:
 
 
 def placed(pair: Pair, place: Sequence[int]) -> Pair:
-    """A pair whose columns have moved. Where order does not matter, the lower column comes first."""
+    """A pair with its columns replaced by their new places; if order does not matter, the lower one comes first."""
     kind, row, column, num, den = pair
     row, column = place[row], place[column]
     if kind in (TRUE_TRUE, PRED_PRED) and row > column:

@@ -1,1 +1,1 @@
-"""Labels ranked by their scores."""
+"""Counts of examples whose labels are ranked by their scores."""

@@ -1,4 +1,4 @@
-"""The loops of `streameval.kernel.rankings.numpy`, compiled: same names, same signatures, same bits."""
+"""The compiled twin of `streameval.kernel.rankings.numpy`, which documents it: `RankCounts`, over ranking.h."""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -28,7 +28,7 @@ cdef extern from "rankings/ranking.h" nogil:
         int writes
         sr_list by_row, by_group, by_label, mentioned
     size_t SR_ROW, SR_GROUP
-    int sr_level "se_has_avx2"()  # AVX-512 was no quicker
+    int sr_level "se_has_avx2"()  # AVX-512 was not faster
     int sr_rank(const se_score_rows*, const se_score_lists*, int, int, int64_t*, int64_t*, sr_sink*)
     int sr_enter_all(se_sums*, const sr_sink*, int64_t, int)
     int sr_merge(se_sums*, const se_sums*, int, int)
@@ -40,7 +40,7 @@ cdef int LEVEL = sr_level()
 
 
 def vector_level(int level=-1):
-    """Which loops run: 0 portable, 1 AVX2. A lower level can be chosen, for tests."""
+    """The loops in use: 0 portable, 1 AVX2. Tests can choose a lower level."""
     global LEVEL
     if level >= 0:
         LEVEL = min(level, sr_level())
@@ -61,11 +61,11 @@ cdef object records(sr_sink* sink):
 
 
 cdef struct Change:
-    # Examples, or all that other counts hold, on their way into counts (by 1), or out of them (by -1).
+    # A prepared change: adds examples, or all counts of `other` (by 1), or takes them back (by -1).
     PyObject* counts
-    PyObject* other  # NULL for examples, which were read; the two may be the same
+    PyObject* other  # NULL for examples, which are in `read`; may be `counts` itself
     PyObject* columns
-    const int64_t* place  # of `columns`; NULL if columns are the same
+    const int64_t* place  # the map in `columns`; NULL if columns are the same
     ptrdiff_t width
     int by
     size_t promised[3]
@@ -82,8 +82,8 @@ cdef class RankCounts:
     cdef int64_t* mark
     cdef Py_ssize_t width
     cdef se_follower following
-    cdef bint strict  # how it ranks
-    cdef object extra_of  # what records of examples add besides
+    cdef bint strict  # whether ties are strict
+    cdef object extra_of  # a function from records to sums outside of the tables
 
     def __cinit__(self, root, Py_ssize_t width):
         cdef int place
@@ -117,7 +117,7 @@ cdef class RankCounts:
             sr_drop(&sink)
 
     cdef Py_ssize_t read(self, scored, place, sr_sink* sink) except -1:
-        """Rank rows, or lists, into a sink; how many examples they are."""
+        """Rank rows or lists into a sink; return the number of examples."""
         cdef se_score_rows rows
         cdef se_score_lists lists
         cdef const int64_t[::1] places = place
@@ -141,7 +141,7 @@ cdef class RankCounts:
         else:
             fine = sr_rank(rows, lists, strict, level, self.mark, &self.turn, sink)
         if not fine:
-            free(self.mark)  # some marks may be left
+            free(self.mark)  # some may have been set
             self.mark = NULL
             raise MemoryError
         return 0
@@ -149,7 +149,7 @@ cdef class RankCounts:
     # -- few examples, prepared ----------------------------------------------------------------------------------------
 
     cdef int prepare(self, const se_score_rows* rows, int by, bint known, se_part* part) except -1:
-        """Prepare that rows are counted (by 1), or one is taken out (by -1); 0, or why not."""
+        """Prepare to count rows (by 1) or to take one back (by -1); 0, or the code for why not."""
         cdef Change* change = <Change*>cleared(1, sizeof(Change))
         cdef int code = -1
         change.counts, change.by, change.read.writes = <PyObject*>self, by, 1 if self.extra_of is None else 2
@@ -167,7 +167,7 @@ cdef class RankCounts:
         return code
 
     cdef int check(self, Change* change) except -1:
-        """Whether what was read can be counted or taken out, and there is room for it; 0, or why not."""
+        """Check that the examples in ``read`` can be counted or taken back, and make room; 0, or the code for why not."""
         cdef sr_list* mentioned = &change.read.mentioned
         cdef int64_t examples = change.read.by_row.used // SR_ROW
         cdef size_t at
@@ -183,7 +183,7 @@ cdef class RankCounts:
         return 0
 
     cdef bint loses_label(self, const sr_list* mentioned) noexcept:
-        """Whether one example is the last that mentions a label, without which the rest may be impossible."""
+        """Whether an example is the last that mentions some label: without it, the other counts may be impossible."""
         cdef size_t at
         for at in range(mentioned.used):
             if self.mention[mentioned.data[at]] == 1:
@@ -260,7 +260,7 @@ cdef class RankCounts:
         self.examples = examples
 
     def compact(self):
-        """Nothing to do: tables drop keys of which no example is left whenever they grow."""
+        """Nothing to do: tables drop keys without an example whenever they grow."""
 
     def copy(self, root):
         cdef RankCounts result = RankCounts(root, self.width)
@@ -310,7 +310,7 @@ cdef tuple extra_sums_of(const se_part* part):
 cdef bint has_ties(const sr_list* groups) noexcept:
     """Whether a true label has the score of another label."""
     cdef size_t at
-    for at in range(groups.used // SR_GROUP):  # with a step, Cython would make a Python object, which may fail
+    for at in range(groups.used // SR_GROUP):  # no step: Cython would make a Python object of it
         if groups.data[at * SR_GROUP + 2] > 1:  # its size
             return True
     return False
@@ -321,7 +321,7 @@ cdef inline Py_ssize_t moved(const Change* change, Py_ssize_t column) noexcept:
 
 
 cdef int promise(Change* change, size_t groups, size_t first, size_t rows) except -1:
-    """Have room for so many keys in each table, until the change is released."""
+    """Reserve room for keys in each table until the change is released."""
     cdef size_t* keys = [groups, first, rows]
     cdef int at
     for at in range(3):

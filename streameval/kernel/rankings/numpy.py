@@ -1,4 +1,4 @@
-"""What each kernel function of rankings means, in numpy: the fallback where nothing was compiled, and the oracle.
+"""`RankCounts`, the counts of rankings, in numpy: fallback and oracle of the compiled twin. States of rankings call it.
 
 Of the labels of an example that are not masked, ``l`` are ranked (they have a score) and ``m`` are true, ``u`` of them
 not ranked; ``h`` are masked. Ranked labels with equal scores form a group. For each group that holds a true label::
@@ -23,21 +23,21 @@ from streameval.kernel.table import COUNT_MAX, Counted, SumTable, enter
 from streameval.kernel.types import IntArray, Records, Scored
 
 SUMS = (3, 1, 6)
-"""How many sums each of the three tables keeps for a key; see `RankCounts`."""
+"""The number of sums of a key in each of the three tables; see `RankCounts`."""
 
 _Key: TypeAlias = tuple[int, ...]
 
 
 def _records(scored: Scored, width: int, place: IntArray | None) -> tuple[Records, IntArray]:
-    """Rank the labels of each example, and count the examples that mention each of ``width`` columns."""
+    """Rank the labels of each example; also count, for each of ``width`` columns, the examples that mention it."""
     columns, fixed, *_ = scored
     mentions = np.zeros(width, np.int64)
     rows, groups, labels = list[list[int]](), list[list[int]](), list[list[int]]()
     for example, cells in enumerate(examples_of(scored, width)):
         mentions[[column for column in cells if column >= fixed]] += 1
         known = {column: cell for column, cell in cells.items() if cell is not None}
-        better = [*reversed(known)]  # the first of two labels with the same score; rows are in the order of places
-        if place is not None and columns is None:  # then the later place ranks better
+        better = [*reversed(known)]  # of two equal scores, the first; columns of rows are in the order of places
+        if place is not None and columns is None:  # of two labels with the same score, the later place is better
             better.sort(key=place.__getitem__, reverse=True)
         score_of = {column: score for column in better if (score := known[column][1]) is not None}
         ranking = sorted(score_of, key=lambda column: -score_of[column])
@@ -65,9 +65,9 @@ def _records(scored: Scored, width: int, place: IntArray | None) -> tuple[Record
 
 
 class RankCounts(SumTable[_Key]):
-    """Sums over examples by what they have in common, how many examples mention each column, and how many there were.
+    """Three tables of sums over examples, the number of examples that mention each column, and of all examples.
 
-    Three tables of integers, whose numbers stand first in keys here::
+    Keys in this twin start with the number of their table::
 
         0 groups  m, l, a, g -> sums of t, t L and t²
         1 first   a, g, t of the best group -> examples
@@ -95,7 +95,7 @@ class RankCounts(SumTable[_Key]):
     # -- counting ------------------------------------------------------------------------------------------------------
 
     def count(self, scored: Scored, place: IntArray | None, detailed: bool = False) -> Records | None:
-        """Count examples; what is known of each if ``detailed``. Rows are in the order of the places, if any."""
+        """Count examples; return their records if ``detailed``. With ``place``, ties are strict, rows in order."""
         records, mentions = _records(scored, len(self._cell.value.columns), place)
         self._cell.store(self._cell.value.plus(_counted(records, mentions), 1))
         return records if detailed else None
@@ -103,7 +103,7 @@ class RankCounts(SumTable[_Key]):
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def mentions(self, width: int) -> IntArray:
-        """How many examples mention each of the first columns; 0 for declared labels."""
+        """The number of examples that mention each of the first ``width`` columns; 0 for declared labels."""
         counted = self._cell.value.columns[:width]
         return np.pad(counted, (0, width - len(counted)))
 
@@ -114,12 +114,12 @@ class RankCounts(SumTable[_Key]):
         return keys, np.array([sums for _, sums in present], np.int64).reshape(-1, SUMS[which])
 
     def sums_of(self, which: int, keys: IntArray) -> IntArray:
-        """The sums of some keys of one table, 0 where there are none."""
+        """The sums of these keys of one table; 0 for absent keys."""
         sums, nothing = self._cell.value.sums, (0,) * SUMS[which]
         return np.array([sums.get((which, *key), nothing) for key in keys.tolist()], np.int64).reshape(-1, SUMS[which])
 
     def restore(self, examples: int, mentions: IntArray, tables: Iterable[tuple[IntArray, IntArray]]) -> None:
-        """Fill counts that are still empty."""
+        """Fill an empty table."""
         self.reserve(len(mentions))
         filled = {
             (which, *key): tuple(sums)
@@ -130,7 +130,7 @@ class RankCounts(SumTable[_Key]):
 
 
 def entries_of(records: Records) -> tuple[tuple[IntArray, IntArray, IntArray], ...]:
-    """What examples add to each of the tables: keys, their examples, and what is added, shape (keys, sums, 1)."""
+    """For each of the tables: keys, the example of each key, and the sums to add, shape (keys, sums, 1)."""
     summary, groups, _ = records
     row, a, g, t, upto = groups.T
     best, one = np.flatnonzero(np.diff(row, prepend=-1)), np.ones((len(summary), 1), np.int64)

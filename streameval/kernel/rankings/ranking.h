@@ -1,7 +1,7 @@
-/* The loops of rankings, in C: what each computes is said in numpy.py.
+/* sr_example, sr_sink: rank the labels of examples and count them in tables, as numpy.py defines. compiled.pyx calls this.
 
-   Nothing in this file knows of Python. Only true labels need a rank, so nothing is sorted but their scores: for each distinct
-   one, the labels above and at it are counted in wide vectors, or, where there are many, by a binary search per label. */
+   It does not use Python. Only true labels need a rank, so only their scores are sorted: for each distinct score, the labels
+   above and at it are counted in vectors or, if there are many distinct scores, by a binary search for each label. */
 
 #ifndef STREAMEVAL_RANKING_H
 #define STREAMEVAL_RANKING_H
@@ -13,7 +13,7 @@ SE_INLINE uint64_t sr_pack(uint64_t low, uint64_t high) { return low | high << 3
 
 /* -- one example ------------------------------------------------------------------------------------------------------- */
 
-/* What is counted of a whole example: m, l, u, h, and the five last columns of `Records.rows`. */
+/* The counts of a whole example: m, l, u, h, and the five last columns of `Records.rows`. */
 typedef struct {
     int64_t true_, labels, unranked, masked, wrong, last, errs, missed, lead;
 } sr_row;
@@ -22,8 +22,8 @@ typedef struct {
     sr_row row;
     ptrdiff_t groups;             /* with a true label */
     int64_t *above, *size, *hits; /* a, g, t of each group, best first */
-    void *scores, *values;        /* of the labels that take part; of the true ones among them, sorted */
-    ptrdiff_t *at, *order;        /* where the true labels stand in `scores`; their order by score */
+    void *scores, *values;        /* of the ranked labels; of the true ones among them, sorted */
+    ptrdiff_t *at, *order;        /* positions of the true labels in `scores`; their order by score */
     ptrdiff_t *group;             /* the group of each entry of `at` */
     int64_t *place;               /* canonical positions of the labels of a list */
 } sr_example;
@@ -45,12 +45,12 @@ static int sr_example_init(sr_example *e, ptrdiff_t labels, ptrdiff_t trues) {
     return 1;
 }
 
-/* Up to these limits, in bytes of the scores that all are compared with, counting in vectors was measured to be quicker
-   than a binary search per label, and than sorting the scores of true labels. */
+/* Limits, in bytes of true labels' scores, up to which vectors were measured to be faster: SR_FEW for counting the labels
+   above a score (else a binary search for each label), SR_SHORT for sorting (else Shell's sort). */
 #define SR_FEW 640
 #define SR_SHORT 6000
 
-/* How many scores are above each of four values, and how many at least as high. */
+/* Count the scores that are above each of four values, and those that are not below it. */
 #define SR_COUNT(NAME, ATTRIBUTE, TYPE, TALLY)                                                                        \
     ATTRIBUTE static void NAME(const TYPE *x, ptrdiff_t n, const TYPE *v, int64_t *above, int64_t *least) {           \
         TALLY a0 = 0, a1 = 0, a2 = 0, a3 = 0, e0 = 0, e1 = 0, e2 = 0, e3 = 0;                                         \
@@ -76,12 +76,12 @@ SR_COUNT(sr_count_avx2_float, SE_AVX2, float, int32_t)
 SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
 #define SR_CHOOSE(TYPE, level) ((level) ? sr_count_avx2_##TYPE : sr_count_plain_##TYPE)
 
-/* Which of two labels with the same score ranks better where ties are strict. */
+/* Whether label a ranks better than label b if both have the same score and ties are strict. */
 #define SR_LATER(a, b) (place ? place[a] > place[b] : (a) > (b))
 
-/* Find the groups of an example from the scores `x` of its labels and where `r` true ones stand among them.
-   `place` says which of two labels with the same score ranks better (NULL: the later); only used where `strict`.
-   `sorted`: every score is below the one before. */
+/* Find the groups of an example from the scores `x` of its labels and the positions `at` of its `r` true ones. If `strict`,
+   the label with the greater `place` ranks better of two with the same score (NULL: the later label). `sorted`: every score
+   is below the one before. */
 #define SR_GROUPS(NAME, TYPE)                                                                                         \
     static void NAME(                                                                                                 \
         sr_example *e, const TYPE *x, ptrdiff_t r, const int64_t *place, int strict, int sorted, int level) {         \
@@ -97,7 +97,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
         }                                                                                                             \
         for (ptrdiff_t i = 0; i < r; i++) v[i] = x[at[i]], order[i] = i, e->group[i] = 0;                             \
         ptrdiff_t gap = r * (ptrdiff_t)sizeof(TYPE) > SR_SHORT;                                                       \
-        if (!gap) { /* place each by how many are above it, so that no branch depends on a score */                    \
+        if (!gap) { /* its place is the number of scores above it: no branch depends on a score */                     \
             TYPE *plain = (TYPE *)hits;                                                                               \
             memcpy(plain, v, (size_t)r * sizeof(TYPE));                                                               \
             for (ptrdiff_t i = r; i & 3; i++) plain[i] = plain[r - 1];                                                \
@@ -130,7 +130,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
         } else {                                                                                                      \
             memset(above, 0, (size_t)values * sizeof(int64_t));                                                       \
             memset(size, 0, (size_t)values * sizeof(int64_t));                                                        \
-            for (ptrdiff_t j = 0; j < n; j++) { /* the best value that the label does not rank behind */              \
+            for (ptrdiff_t j = 0; j < n; j++) { /* the best value that is not above the label's score */              \
                 ptrdiff_t low = 0, length = values;                                                                   \
                 for (ptrdiff_t half; length > 1; length -= half) {                                                    \
                     half = length / 2;                                                                                \
@@ -146,7 +146,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
         }                                                                                                             \
         for (ptrdiff_t i = 0; strict && i < values; i++) tied |= size[i] > 1;                                         \
         if (!tied) return;                                                                                            \
-        e->groups = r; /* every true label is a group of its own: those that tie stand in the order of their ranks */ \
+        e->groups = r; /* every true label is a group of its own; sort tied ones by rank */                           \
         for (ptrdiff_t p = 1; p < r; p++) {                                                                           \
             const ptrdiff_t which = order[p];                                                                         \
             ptrdiff_t q = p;                                                                                          \
@@ -154,7 +154,7 @@ SR_COUNT(sr_count_avx2_double, SE_AVX2, double, int64_t)
                 order[q] = order[q - 1];                                                                              \
             order[q] = which;                                                                                         \
         }                                                                                                             \
-        for (ptrdiff_t p = r - 1; p >= 0; p--) { /* from the last on, so that nothing unread is overwritten */        \
+        for (ptrdiff_t p = r - 1; p >= 0; p--) { /* from the last, so that no unread entry is overwritten */          \
             const ptrdiff_t stands = at[order[p]], group = e->group[order[p]];                                        \
             const TYPE score = x[stands];                                                                             \
             int64_t ahead = 0;                                                                                        \
@@ -174,7 +174,7 @@ SE_INLINE void sr_summary(sr_example *e) {
     sr_row *row = &e->row;
     for (ptrdiff_t i = 0; i < e->groups; i++) {
         const int64_t above = e->above[i], size = e->size[i], hits = e->hits[i];
-        ahead &= above == before && size == hits; /* so far all true labels stand before every false one */
+        ahead &= above == before && size == hits; /* so far all true labels are above every false one */
         before += hits;
         row->lead = ahead ? before : row->lead;
         row->wrong += hits * (above + size - before);
@@ -185,14 +185,14 @@ SE_INLINE void sr_summary(sr_example *e) {
     row->missed = e->groups && (e->above[0] > 0 || e->size[0] > e->hits[0]);
 }
 
-/* -- where examples go: into tables, and into arrays if wanted -------------------------------------------------------  */
+/* -- counting in tables, and writing lists if wanted ------------------------------------------------------------------ */
 
 typedef struct {
     int64_t *data;
     size_t used, room;
 } sr_list;
 
-/* Room for `more` further integers. NULL if memory ran out. */
+/* Append room for `more` integers, and return its address. NULL if memory ran out. */
 static int64_t *sr_more(sr_list *list, size_t more) {
     if (!list->data || list->used + more > list->room) {
         size_t room = 2 * (list->used + more) + 64;
@@ -206,13 +206,13 @@ static int64_t *sr_more(sr_list *list, size_t more) {
 }
 
 typedef struct {
-    se_sums *tables; /* groups, first and rows; NULL: examples are read, and wait in the lists */
-    int64_t *mentions; /* how many examples mention each column; NULL: columns go to a list, each once */
-    int writes;        /* 0: lists hold the last example only, 1: all of them, 2: their labels too */
+    se_sums *tables; /* groups, first and rows; NULL: examples only go to the lists */
+    int64_t *mentions; /* examples that mention each column; NULL: columns go to the list `mentioned` */
+    int writes;        /* 0: lists hold the last example, 1: all examples, 2: their labels, too */
     sr_list by_row, by_group, by_label, mentioned;
 } sr_sink;
 
-#define SR_ROW (sizeof(sr_row) / sizeof(int64_t)) /* as rows and groups stand in lists */
+#define SR_ROW (sizeof(sr_row) / sizeof(int64_t)) /* integers of a row and of a group in lists */
 #define SR_GROUP 5
 
 static void sr_drop(sr_sink *sink) {
@@ -222,7 +222,7 @@ static void sr_drop(sr_sink *sink) {
     free(sink->mentioned.data);
 }
 
-/* Whether sums can be those of examples: none is negative, and where there is no example there is nothing. */
+/* Whether examples can have these sums: none is negative, and all are 0 if there is no example. */
 SE_INLINE int sr_possible(const int64_t *sums, int count) {
     for (int i = 0; i < count; i++)
         if (sums[i] < 0 || (!sums[0] && sums[i])) return 0;
@@ -231,8 +231,8 @@ SE_INLINE int sr_possible(const int64_t *sums, int count) {
     return 1;
 }
 
-/* Add sums to those of a key for which there is room, `by` times (-1: take them out); or, if it only `tries`, whether
-   that is possible. */
+/* Add sums to those of a key `by` times (-1: subtract); there must be room for the key. If `tries`, change nothing and
+   return whether that is possible. */
 SE_INLINE int sr_enter(
     se_sums *table, const int count, uint64_t outer, uint64_t inner, const int64_t *sums, int64_t by, const int tries) {
     if (!tries) {
@@ -240,7 +240,7 @@ SE_INLINE int sr_enter(
         for (int i = 0; i < count; i++) to[i] += by * sums[i];
         return 1;
     }
-    const uint64_t *to = se_sums_find(table, outer, inner) + 2; /* zeros where the key is not */
+    const uint64_t *to = se_sums_find(table, outer, inner) + 2; /* zeros if the key is absent */
     int64_t after[8];
     for (int i = 0; i < count; i++) {
         if (by > 0 && (int64_t)to[i] > INT64_MAX - by * sums[i]) return 0;
@@ -249,14 +249,14 @@ SE_INLINE int sr_enter(
     return by > 0 || sr_possible(after, count);
 }
 
-/* The same of all that an example, as it stands in lists, comes to. */
+/* sr_enter for all sums of an example, from its row and its groups in lists. */
 SE_INLINE int sr_enter_example(
     se_sums *tables, const int64_t *row, const int64_t *group, ptrdiff_t groups, int64_t by, const int tries) {
     const sr_row *of = (const sr_row *)row;
     const uint64_t outer = sr_pack((uint64_t)of->true_, (uint64_t)of->labels);
     const int64_t best[1] = {1}, all[6] = {1, of->wrong, of->last, of->errs, of->missed, of->lead};
     int fine = 1;
-    for (ptrdiff_t i = 0; i < groups; i++) /* the places are far apart: ask for all before waiting for one */
+    for (ptrdiff_t i = 0; i < groups; i++) /* the places are far apart: prefetch all of them first */
         se_sums_prefetch(tables, outer, sr_pack((uint64_t)group[SR_GROUP * i + 1], (uint64_t)group[SR_GROUP * i + 2]));
     if (groups)
         fine = sr_enter(tables + 1, 1, sr_pack((uint64_t)group[1], (uint64_t)group[2]), (uint64_t)group[3], best, by, tries);
@@ -267,8 +267,8 @@ SE_INLINE int sr_enter_example(
     return fine && sr_enter(tables + 2, 6, outer, sr_pack((uint64_t)of->unranked, (uint64_t)of->masked), all, by, tries);
 }
 
-/* The same of all examples that were read. Whether they can be added is tried with as many times as there are, since
-   several may have a key in common. */
+/* sr_enter_example for all examples of the lists. If `tries`, each is tried as many times as there are examples, since all
+   of them may have the same key. */
 static int sr_enter_all(se_sums *tables, const sr_sink *read, int64_t by, int tries) {
     const int64_t *row = read->by_row.data, *group = read->by_group.data, *end = group + read->by_group.used;
     const int64_t rows = (int64_t)(read->by_row.used / SR_ROW);
@@ -283,12 +283,12 @@ static int sr_enter_all(se_sums *tables, const sr_sink *read, int64_t by, int tr
     return fine;
 }
 
-/* Make sure that so many further groups and examples fit. 0 if memory ran out. */
+/* Make room in all tables for further groups and examples. 0 if memory ran out. */
 SE_INLINE int sr_reserve(se_sums *tables, size_t groups, size_t rows) {
     return se_sums_reserve(tables, groups) && se_sums_reserve(tables + 1, rows) && se_sums_reserve(tables + 2, rows);
 }
 
-/* Write the example of a row, whose groups are known, and count it if that is wanted. 0 if memory ran out. */
+/* Write an example, whose groups were set, to the lists, and count it if there are tables. 0 if memory ran out. */
 static int sr_put_example(sr_example *e, int64_t row, sr_sink *sink) {
     sr_summary(e);
     if (!sink->writes) sink->by_row.used = sink->by_group.used = 0;
@@ -304,7 +304,7 @@ static int sr_put_example(sr_example *e, int64_t row, sr_sink *sink) {
                              sr_enter_example(sink->tables, to, groups, e->groups, 1, 0));
 }
 
-/* Examples, so many, mention a column that is not declared. 0 if memory ran out. */
+/* Note that `examples` examples mention a column that is not declared. 0 if memory ran out. */
 SE_INLINE int sr_mention(sr_sink *sink, int64_t column, int64_t examples) {
     if (sink->mentions) {
         sink->mentions[column] += examples;
@@ -315,7 +315,7 @@ SE_INLINE int sr_mention(sr_sink *sink, int64_t column, int64_t examples) {
     return to != NULL;
 }
 
-/* A true label, and which entry of `at` it is; -1 if it is not ranked. */
+/* Write a true label to a list; `which` is its entry of `at`, -1 if it is not ranked. 0 if memory ran out. */
 SE_INLINE int sr_write_label(int64_t row, int64_t column, const sr_example *e, ptrdiff_t which, sr_sink *sink) {
     int64_t *to = sr_more(&sink->by_label, 4);
     if (!to) return 0;
@@ -326,7 +326,7 @@ SE_INLINE int sr_write_label(int64_t row, int64_t column, const sr_example *e, p
 
 /* -- dense rows ------------------------------------------------------------------------------------------------------ */
 
-/* Where the ones of a row are; how many. */
+/* Write the positions of the ones of a row; return how many. */
 SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) {
     ptrdiff_t count = 0;
     for (ptrdiff_t j = 0; j < width; j += 8)
@@ -335,7 +335,7 @@ SE_INLINE ptrdiff_t sr_ones(const uint8_t *row, ptrdiff_t width, ptrdiff_t *at) 
     return count;
 }
 
-/* Returns 0 if memory ran out. Rows with labels that do not take part are copied without them. */
+/* Rank dense rows; rows with masked or unranked labels are copied without these. Returns 0 if memory ran out. */
 #define SR_ROWS(NAME, TYPE, GROUPS)                                                                                   \
     static int NAME(const se_score_rows *in, int strict, int level, sr_sink *sink) {                                  \
         sr_example e;                                                                                                 \
@@ -388,7 +388,7 @@ static int sr_rank_rows(const se_score_rows *in, int strict, int level, sr_sink 
 #define SR_MASKED 2
 #define SR_RANKED 4
 
-/* What an example has mentioned of a column: 8 * turn + bits, so that marks need no clearing. */
+/* The bits that an example has set for a column. Marks are 8 * turn + bits, so that they need no clearing. */
 SE_INLINE int64_t sr_marked(int64_t *mark, int64_t fresh, int64_t column, int64_t fixed, sr_sink *sink, int *fine) {
     if (mark[column] >= fresh) return mark[column] - fresh;
     mark[column] = fresh;
@@ -396,7 +396,7 @@ SE_INLINE int64_t sr_marked(int64_t *mark, int64_t fresh, int64_t column, int64_
     return 0;
 }
 
-/* Returns 0 if memory ran out. `turn` is raised by the number of examples. */
+/* Rank lists. `turn` is raised by the number of examples. Returns 0 if memory ran out. */
 static int sr_rank_lists(
     const se_score_lists *in, int level, int64_t *mark, int64_t *turn, sr_sink *sink) {
     sr_example e;
@@ -451,7 +451,7 @@ static int sr_rank_lists(
     return fine;
 }
 
-/* Rows, or lists where there are some; `strict` is for rows. */
+/* Rank lists unless `lists` is NULL, else rows; `strict` is only used for rows. */
 static int sr_rank(const se_score_rows *rows, const se_score_lists *lists, int strict, int level, int64_t *mark,
                    int64_t *turn, sr_sink *sink) {
     return lists ? sr_rank_lists(lists, level, mark, turn, sink) : sr_rank_rows(rows, strict, level, sink);
@@ -459,8 +459,8 @@ static int sr_rank(const se_score_rows *rows, const se_score_lists *lists, int s
 
 /* -- merging ----------------------------------------------------------------------------------------------------------- */
 
-/* Add all of `other` to a table with room for it (by 1), or take it out (by -1); or, if it only `tries`, whether that is
-   possible. The two may be the same. */
+/* Add all sums of `other` to a table, which must have room (by 1), or subtract them (by -1). If `tries`, change nothing and
+   return whether that is possible. Both may be the same table. */
 static int sr_merge(se_sums *table, const se_sums *other, int by, int tries) {
     const int64_t *from;
     uint64_t outer, inner;

@@ -1,1 +1,1 @@
-"""Strings as codes."""
+"""Strings to integer codes, and mappings of labels to columns and scores."""

@@ -1,4 +1,4 @@
-/* Strings as codes, in C: what each function computes is said in numpy.py. Nothing in this file knows of Python. */
+/* sc_codes: integer codes of the strings of an Arrow array (sc_strings), by a hash table. compiled.pyx calls it. */
 
 #ifndef STREAMEVAL_CODING_H
 #define STREAMEVAL_CODING_H
@@ -9,7 +9,7 @@
 #define SC_MEMORY -1
 #define SC_DAMAGED -2
 
-/* Strings between offsets of four or, if `wide`, of eight bytes. */
+/* Strings in one array of bytes, between offsets of four bytes or, if `wide`, eight bytes. */
 typedef struct {
     int wide;
     int64_t count;
@@ -18,8 +18,8 @@ typedef struct {
     int64_t size; /* of data, in bytes */
 } sc_strings;
 
-/* A key of two words ends with the length of a string of up to SC_SHORT bytes, which stand before it, so that comparing it
-   needs no second look at the data. A longer one has its hash and length, and 254 in the end. */
+/* The key of a string of up to SC_SHORT bytes is two words: its bytes, and its length in the last byte; so comparing keys
+   suffices. The key of a longer string is its hash and its length, with 254 in the last byte; data are compared, too. */
 #define SC_SHORT 15
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define SC_ENDED(word, last) ((word) | (uint64_t)(last))
@@ -37,14 +37,14 @@ SE_INLINE uint64_t sc_eight(const uint8_t *at) {
     return word;
 }
 
-/* The key of a short string, of which 16 bytes can be read. No branch asks how long it is: that is hard to predict. */
+/* The key of a short string, where 16 bytes are readable. It has no branch on the length, which is hard to predict. */
 SE_INLINE void sc_key(const uint8_t *string, int64_t length, uint64_t *one, uint64_t *two) {
     static const uint8_t first[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
     *one = sc_eight(string) & sc_eight(first + 16 - length);
     *two = SC_ENDED(sc_eight(string + 8) & sc_eight(first + 24 - length), length);
 }
 
-/* The same where no more than the string can be read. */
+/* The key of a short string where only its own bytes are readable. */
 SE_APART void sc_last_key(const uint8_t *string, int64_t length, uint64_t *one, uint64_t *two) {
     uint8_t last[16] = {0};
     memcpy(last, string, (size_t)length);
@@ -58,7 +58,7 @@ static uint64_t sc_hash(const uint8_t *string, int64_t length) {
     return se_mixed(sc_eight(string + length - 16) ^ se_seed[1], sc_eight(string + length - 8) ^ hash);
 }
 
-/* The number of a string, its code plus 1, and where its bytes are; zeros if it is new. */
+/* The sums of a string's key: its code plus 1, and the address of its bytes; both are 0 if the string is new. */
 SE_INLINE int64_t *sc_number(const uint8_t *string, int64_t length, int64_t readable, se_sums *table) {
     uint64_t one, two;
     if (length <= SC_SHORT) {
@@ -72,12 +72,12 @@ SE_INLINE int64_t *sc_number(const uint8_t *string, int64_t length, int64_t read
     }
 }
 
-/* So few strings have so many places each, for every string that is not where it is looked for first is mispredicted:
-   fifty strings in 512 places took half as long again. */
+/* Up to SC_FEW strings have SC_SPARSE places each, because each string that is not at its first place is a mispredicted
+   branch: fifty strings in 512 places took half as long again. */
 #define SC_FEW 128
 #define SC_SPARSE 32
 
-/* Strings and table are copies, of which the compiler knows that no other pointer leads there; the table until the end. */
+/* Works on local copies of strings and table, since the compiler knows that no pointer aliases these. */
 SE_INLINE int sc_codes_of(const sc_strings *in, int wide, se_sums *table, int32_t *codes) {
     const sc_strings strings = *in;
     se_sums copy = *table;

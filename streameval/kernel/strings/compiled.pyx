@@ -1,4 +1,4 @@
-"""The loops of `numpy.py`, compiled. Same names, same signatures, same bits; `numpy.py` says what they mean."""
+"""The compiled twin of `numpy.py`, which documents it and says who calls it."""
 
 from cpython.dict cimport PyDict_CheckExact, PyDict_Next, PyDict_Size
 from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
@@ -16,7 +16,7 @@ cimport numpy as cnp
 import numpy as np
 
 from streameval.kernel.strings import numpy as twin
-from streameval.kernel.strings.numpy import are_strings  # which needs no loops of its own
+from streameval.kernel.strings.numpy import are_strings  # not compiled, as numpy has its loop
 
 cnp.import_array()
 
@@ -64,14 +64,14 @@ def string_codes(offsets, data):
         distinct = [None] * table.used
         for _ in range(<Py_ssize_t>table.used):
             number = se_sums_next(&table, &at, &one, &two)
-            # A copy, as another thread may change the data.
+            # A copy, because another thread may change the data.
             distinct[number[0] - 1] = <bytes>(<const char*>number[1])[: SC_LENGTH(two)]
-        return codes, list(map(bytes.decode, distinct))  # so that the first that is not UTF-8 is refused
+        return codes, list(map(bytes.decode, distinct))  # in order: the error names the first that is not UTF-8
     finally:
         free(table.places)
 
 
-cdef Py_ssize_t MOST = 2**58  # 32-bit codes for as many would not fit into memory
+cdef Py_ssize_t MOST = 2**58  # strings whose 32-bit codes would not fit into any memory
 
 
 cdef Py_ssize_t size_of(entries) noexcept:
@@ -92,7 +92,7 @@ def listed_codes(list rows):
     cdef int64_t[::1] end
     cdef int32_t[::1] code
     cdef dict places = {}
-    ends = np.zeros(count + 1, np.int64)  # may run a finalizer, after which nothing is as it was
+    ends = np.zeros(count + 1, np.int64)  # may run a finaliser, which can change `rows`
     end = ends
     if PyList_GET_SIZE(rows) != count:
         return None
@@ -100,11 +100,11 @@ def listed_codes(list rows):
         length = size_of(<object>PyList_GET_ITEM(rows, row))
         if length < 0:
             return None
-        if length > MOST - total:  # arrays may hold one object any number of times
+        if length > MOST - total:  # lists may repeat one array any number of times
             raise MemoryError
         total += length
         end[row + 1] = total
-    codes = np.empty(total, np.int32)  # so may this; what follows runs no code
+    codes = np.empty(total, np.int32)  # may run a finaliser, too; the lines below run no code of the user
     code = codes
     if PyList_GET_SIZE(rows) != count:
         return None

@@ -1,4 +1,4 @@
-"""Strings as codes, and labels of mappings as columns: what the compiled functions compute, and the fallback.
+"""Codes of strings, and columns and scores of mappings, for readers of inputs: the fallback and the oracle.
 
 Arrays are C-contiguous.
 """
@@ -34,7 +34,7 @@ def are_strings(offsets: Places, data: UInt8Array) -> bool:
 
 
 def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | None:
-    """Where lists of plain strings begin and end, each string's code, each code's string; None of anything else."""
+    """Offsets of lists of plain strings, the code of each string, the string of each code; None for other entries."""
     lists: list[list[Any]] = []
     for row in rows:
         plain = type(row) is list
@@ -52,8 +52,8 @@ def listed_codes(rows: list[Any]) -> tuple[IntArray, Int32Array, list[str]] | No
 def score_lists(columns: Mapping[Any, int], examples: list[Any]) -> tuple[IntArray, IntArray, FloatArray, bool] | None:
     """Dicts label -> score as lists: their offsets, columns and scores, and whether a label is a string.
 
-    None unless all are dicts, every label is a plain string or integer that has a column, and every score a plain and
-    finite number that is a float64.
+    None unless all are dicts, every label is a plain string or integer with a column, and every score is a finite float
+    or an int within 2**53.
     """
     if not set(map(type, examples)) <= {dict}:
         return None

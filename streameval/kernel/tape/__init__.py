@@ -1,1 +1,1 @@
-"""The examples of a window."""
+"""The tape of a window: its examples in order, which it takes back."""

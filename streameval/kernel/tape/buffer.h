@@ -1,4 +1,4 @@
-/* Items in a row, of which the oldest go and new ones come: what is live moves to the front once the end is reached. */
+/* se_buffer: a queue of items in one array; live items move to the front when the end is reached. storing.pyx owns seven. */
 
 #ifndef STREAMEVAL_BUFFER_H
 #define STREAMEVAL_BUFFER_H
@@ -25,8 +25,8 @@ static int se_buffer_resize(se_buffer *buffer, ptrdiff_t room) {
     return 1;
 }
 
-/* Room for more items behind the last, or less room where most of it is empty. What is live stays the same, also if
-   memory runs out: then 0. */
+/* Make room for `more` items after the last; shrink the array if most of it is empty. 0 if memory ran out, and then live
+   items are unchanged. */
 SE_INLINE int se_buffer_reserve(se_buffer *buffer, ptrdiff_t more) {
     if (buffer->last + more <= buffer->room) return 1;
     const ptrdiff_t live = buffer->last - buffer->first, needed = live + more, room = needed + needed / 2 + 64;
@@ -37,26 +37,26 @@ SE_INLINE int se_buffer_reserve(se_buffer *buffer, ptrdiff_t more) {
     return buffer->room <= 3 * room || se_buffer_resize(buffer, room);
 }
 
-/* Put items of so many bytes at a place with room, from anywhere in the buffer too. Floats of four bytes become
-   floats of eight where these are held. */
+/* Write `count` items of `size` bytes at a position with room; `items` may be in the same buffer. Floats of four bytes are
+   widened if the buffer holds doubles. */
 SE_INLINE void se_buffer_put(se_buffer *buffer, ptrdiff_t at, const void *items, ptrdiff_t size, ptrdiff_t count) {
     char *to = buffer->items + at * buffer->size;
     if (size == buffer->size && count) memmove(to, items, (size_t)(count * size));
     for (ptrdiff_t i = 0; size < buffer->size && i < count; i++) ((double *)to)[i] = ((const float *)items)[i];
 }
 
-/* The same item so many times. */
+/* Write the same item `count` times. */
 static void se_buffer_fill(se_buffer *buffer, ptrdiff_t at, const void *item, ptrdiff_t count) {
     for (; count; count--) se_buffer_put(buffer, at++, item, buffer->size, 1);
 }
 
-/* Copy live items, from one to before another. */
+/* Copy the live items from `start` to before `stop`. */
 static void se_buffer_get(const se_buffer *buffer, ptrdiff_t start, ptrdiff_t stop, void *to) {
     if (start < stop)
         memcpy(to, buffer->items + (buffer->first + start) * buffer->size, (size_t)((stop - start) * buffer->size));
 }
 
-/* Floats of four bytes become floats of eight. 0 if memory ran out. */
+/* Convert floats of four bytes to doubles. 0 if memory ran out. */
 static int se_buffer_widen(se_buffer *buffer) {
     se_buffer wide = {NULL, sizeof(double), 0, 0, 0};
     const ptrdiff_t live = buffer->last - buffer->first;

@@ -1,6 +1,6 @@
-"""The tape of `numpy.py`, compiled. Same names, same signatures; `numpy.py` says what they mean.
+"""`Tape`, the compiled twin of `numpy.py`, which documents it. Its base class in storing.pyx stores the examples.
 
-Here is what counts examples of common forms and slides in one call; `streameval.kernel.tape.storing` has the rest.
+This file counts examples of common forms and takes old ones back in one call, for windows of examples and of times.
 """
 
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
@@ -23,11 +23,11 @@ from streameval.kernel.tape.storing cimport (
 set_seed()
 
 cdef enum:
-    FEW = 64  # examples that are taken back from tables of scores at once, at most
+    FEW = 64  # the most examples that are taken back from followers (part.h) in one call
 
 
 cdef struct Leaving:
-    # The oldest examples on their way off a tape and out of counts; their parts in tables that follow stand behind.
+    # A prepared removal of the oldest examples from a tape and its counts; the followers' parts come after it in memory.
     PyObject* tape
     PyObject* counts
     Py_ssize_t examples
@@ -58,13 +58,13 @@ cdef class Tape(Storing):
             counts.root.guard.stop(code == DONE)
 
     cdef bint handles(self, Counts counts, dict columns, int64_t stamp) except -1:
-        """Whether slots fit into 32 bits and the time is neither the first nor before the latest; else a reader is needed."""
+        """Whether the fast path applies: slots fit into 32 bits, and a stamp is neither the first nor before the newest."""
         if counts.extra_follows or (self.timed and not (self.live() and stamp >= self.newest())):
             return False
         return stamp >= self.earliest and max(counts.width, len(columns)) <= 0x7FFFFFFF // 10
 
     cdef void append_placed(self, Counts counts, Py_ssize_t size, int64_t stamp) noexcept:
-        """Add the example whose slots were placed last; there is room."""
+        """Append the example in ``counts.touched``; there must be room."""
         cdef int32_t* slots = <int32_t*>self.held[SLOT].items + self.held[SLOT].last
         cdef const int64_t* touched = counts.touched
         cdef Py_ssize_t position
@@ -84,7 +84,7 @@ cdef class Tape(Storing):
         self, Counts counts, dict columns, Py_ssize_t fixed, y_true, y_pred, threshold, mask, int dimensions,
         const int64_t* stamps, Py_ssize_t oldest,
     ) except -1:
-        """The same of an example or, where tables of scores follow, of a few rows, in all or in none; the guard is held."""
+        """`slide` for an example without weight or, if followers read scores, for a few rows; the caller holds the guard."""
         cdef Appended one
         cdef se_rows binary
         cdef se_score_rows row
@@ -131,8 +131,8 @@ cdef class Tape(Storing):
         self, Counts counts, dict columns, threshold, Py_ssize_t examples, se_score_rows* row, se_part* part, int* prepared,
         list added,
     ) except -1:
-        """Prepare to take the oldest examples back from the tables that follow, and list in ``added``, unless it is None, what
-        weight sums lose by them; False if they are not handled."""
+        """Prepare to take the oldest examples back from all followers, and append to ``added``, unless it is None, what this
+        takes from weight sums; False if a follower does not handle them."""
         cdef const int32_t* slot = <int32_t*>self.held[SLOT].items + self.held[SLOT].first
         cdef const int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].first
         cdef const char* score = self.held[SCORE].items + self.held[SCORE].first * self.held[SCORE].size
@@ -162,7 +162,7 @@ cdef class Tape(Storing):
         return True
 
     cdef void append_scores(self, const se_score_rows* rows, Py_ssize_t row, Py_ssize_t size) noexcept:
-        """Add the first scores of a row; there is room."""
+        """Append the first ``size`` scores of a row; there must be room."""
         cdef int32_t* column = <int32_t*>self.held[COLUMN].items + self.held[COLUMN].last
         cdef char* to = self.held[SCORE].items + self.held[SCORE].last * self.held[SCORE].size
         write_scores(rows, row * rows.width, size, self.held[SCORE].size == 4, column, to)
@@ -188,7 +188,7 @@ cdef class Tape(Storing):
             return OTHER
         if factor != 1.0 or self.weighted or counts.weighted():
             added = []
-            if oldest > FEW or (factor == 1.0 and self.weighted <= oldest):  # there may be no weight sums then
+            if oldest > FEW or (factor == 1.0 and self.weighted <= oldest):  # there may be no sums of weights
                 return OTHER
         leaving = <Leaving*>cleared(1, sizeof(Leaving) + FOLLOWERS * oldest * sizeof(se_part))
         leaving.tape, leaving.counts, leaving.examples = <PyObject*>self, <PyObject*>counts, oldest
@@ -282,7 +282,7 @@ cdef class Tape(Storing):
 
 
 cdef Py_ssize_t scores_in(const se_score_rows* row) noexcept:
-    """How many labels of a row have a score; they stand first."""
+    """The number of labels of a row that have a score; these come first."""
     cdef Py_ssize_t scored = row.width
     while row.ranked != NULL and scored and not row.ranked[scored - 1]:
         scored -= 1
@@ -292,7 +292,7 @@ cdef Py_ssize_t scores_in(const se_score_rows* row) noexcept:
 cdef void write_scores(
     const se_score_rows* rows, Py_ssize_t start, Py_ssize_t size, bint narrow, int32_t* column, char* to
 ) noexcept:
-    """Write scores from one cell on, and their columns."""
+    """Write the scores from cell ``start`` on, and their columns."""
     cdef double score
     cdef Py_ssize_t at
     for at in range(size):
@@ -316,7 +316,7 @@ cdef void release_leaving(void* data) noexcept:
 
 
 cdef bint are_narrow(const double* scores, Py_ssize_t size) noexcept:
-    """Whether a float32 equals each score."""
+    """Whether each score is equal to a float32."""
     cdef Py_ssize_t at
     for at in range(size):
         if <double><float>scores[at] != scores[at]:

@@ -1,6 +1,6 @@
-"""The examples in a window, oldest first, in numpy: what the compiled twin does, and the fallback.
+"""`Tape`, the examples of a window, oldest first, in numpy: fallback and oracle; windows call it through their states.
 
-Each example is an object, and a change makes another list.
+Each example is a tuple, and a change makes a new list of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from streameval.kernel.types import OTHER, FloatArray, Int32Array, IntArray, Row
 
 
 class _Example(NamedTuple):
-    """What is known of an example."""
+    """An example on a tape."""
 
     slots: Int32Array
     weight: float
@@ -34,7 +34,7 @@ class _Example(NamedTuple):
 
 
 class _Value(NamedTuple):
-    """The examples on the tape, and what scores are. Nothing in it is ever changed."""
+    """The examples on a tape, and the dtype of scores. Never changed in place."""
 
     examples: list[_Example]
     kind: Any
@@ -44,16 +44,16 @@ class _Value(NamedTuple):
 
 
 def _flat(lists: Iterable[Any], kind: Any) -> tuple[Int32Array, Any]:
-    """How long lists are, and all their entries."""
+    """The lengths of lists, and all their entries in one array."""
     parts = [np.zeros(0, kind), *lists]
     return np.array([len(part) for part in parts[1:]], np.int32), np.concatenate(parts)
 
 
 class Tape:
-    """Examples as slots, with a weight each, on a timed tape a stamp, an integer that never decreases, and scores.
+    """Examples: slots, a weight, scores and, if the tape is timed, a stamp, which is an integer that never decreases.
 
-    A declared label that an example mentions as a true negative has no slot. Scores take 4 bytes as long as every one
-    so far was a float32, and 8 from the first that was not. `slide` takes no stamp before ``earliest``.
+    A declared label that an example mentions as a true negative has no slot. Scores take 4 bytes while all of them were
+    float32, and 8 from the first one on that was not. `slide` declines stamps before ``earliest``.
     """
 
     __slots__ = ("_cell", "earliest", "timed")
@@ -72,7 +72,7 @@ class Tape:
 
     @property
     def weighted(self) -> int:
-        """How many of them weigh other than 1."""
+        """The number of examples with a weight other than 1."""
         return sum([one.weight != 1.0 for one in self._examples])
 
     @property
@@ -82,24 +82,24 @@ class Tape:
         return examples[-1].stamp if self.timed and examples else None
 
     def slide(self, *_: object) -> int:
-        """Count one example of a common form and append it, then take back what is overdue.
+        """Count one example of a common form and append it, then take back all overdue examples.
 
         The arguments are ``counts, columns, fixed, y_true, y_pred, threshold``, as of `Counts.count_example`, then
-        ``size, weight, mask, stamp, limit``. Tables that follow ``counts`` count it too. ``OTHER`` if the fast path
-        does not handle the form, or a timed tape has no example or a later one; always so here, as it gains nothing.
+        ``size, weight, mask, stamp, limit``. Followers of ``counts`` count it, too. ``OTHER`` if the fast path does not
+        handle the form, or if a timed tape is empty or has a later stamp; in numpy always, which has no fast path.
         """
         return OTHER
 
     def prepare_slide(self, *_: object) -> list[Part] | int:
-        """Parts that do the same, or a code."""
+        """Parts that do what `slide` does, or a code."""
         return OTHER
 
     def slide_many(self, *_: object) -> int:
-        """The same of all or none of some examples and their stamps, or None: of lists, or of rows if tables follow."""
+        """As `slide`, for lists of examples (rows of arrays, if tables follow) with stamps or None: all or none."""
         return OTHER
 
     def prepare_one(self, slots: IntArray, weight: float, stamp: int) -> Part:
-        """Prepare to append one example without scores; the stamp is that of a timed tape."""
+        """Prepare to append one example without scores; only timed tapes use the stamp."""
         none = np.zeros(0, np.int32), np.zeros(0, np.float32)
         one = [_Example(slots.astype(np.int32), weight, stamp, *none)]
         return self._cell.prepare(lambda value: value.plus(one, np.float32))
@@ -112,9 +112,9 @@ class Tape:
         stamps: IntArray | None,
         scores: tuple[Int32Array, Int32Array, ScoreArray] | None = None,
     ) -> Part:
-        """Prepare to append examples: how many slots each has, all slots, weights unless all are 1, stamps if timed.
+        """Prepare to append examples; ``lengths`` are numbers of slots. No weights: all are 1. Stamps only if timed.
 
-        ``scores``: how many each has, the columns of all, and they; None if there are none.
+        ``scores``: the number of scores of each example, their columns, and the scores; None if there are none.
         """
         size = len(lengths)
         if self.timed != (stamps is not None):
@@ -139,10 +139,10 @@ class Tape:
         return self._cell.prepare(lambda value: value.plus(new, kind))
 
     def prepare_merge(self, other: Self, start: int, columns: IntArray | None = None) -> Part:
-        """Prepare to add another tape's examples from one on, each behind all that are not stamped later.
+        """Prepare to insert another tape's examples from ``start`` on, each after those not stamped later.
 
-        ``columns`` says where its columns stand on this tape, unless they are the same. Neither tape may change in any
-        other way before the commit.
+        ``columns`` maps its columns to those of this tape (None: the same). Neither tape may change in any other way
+        before the commit.
         """
         if self.timed != other.timed:
             raise ValueError("only one of the tapes is timed")
@@ -155,7 +155,7 @@ class Tape:
         return self._cell.prepare(merged)
 
     def overdue(self, size: int, limit: int) -> int:
-        """How many of the oldest examples go if ``size`` may stay, and if timed, those stamped after ``limit``."""
+        """How many of the oldest must go: at most ``size`` stay and, if timed, only those stamped after ``limit``."""
         late = bisect_right(self._examples, limit, key=attrgetter("stamp")) if self.timed else 0
         return max(0, late, self.examples - size)
 
@@ -164,7 +164,7 @@ class Tape:
         return self._cell.prepare(lambda value: value._replace(examples=value.examples[examples:]))
 
     def contents(self, start: int, stop: int) -> TapeContents:
-        """Copies of what `prepare_append` took, of some of the examples; no weights if all on the tape are 1."""
+        """Copies of the arguments of `prepare_append` for some examples; no weights if all on the tape are 1."""
         part = self._examples[start:stop]
         lengths, slots = _flat((one.slots for one in part), np.int32)
         weights = np.array([one.weight for one in part], np.float64) if self.weighted else None
@@ -186,7 +186,7 @@ class Tape:
         return result
 
     def scores_of(self, start: int, stop: int) -> tuple[Int32Array, Int32Array, ScoreArray]:
-        """Copies of the scores of some of the examples: how many each has, their columns, and they."""
+        """Copies of the scores of some examples, as `prepare_append` takes them."""
         part = self._examples[start:stop]
         many, columns = _flat((one.columns for one in part), np.int32)
         return many, columns, _flat((one.scores for one in part), self._cell.value.kind)[1]

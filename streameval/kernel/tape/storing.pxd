@@ -9,21 +9,21 @@ cdef extern from "tape/buffer.h" nogil:
         char* items
         Py_ssize_t size, first, last
 
-# Of each example how many slots it has, its weight, its stamp and how many scores it has; then the slots of all examples,
-# and the columns and values of their scores.
+# The parts of a tape. One item for each example: number of slots, weight, stamp, number of scores. Then the slots of all
+# examples, and the columns and values of their scores.
 cdef enum:
     LENGTH, WEIGHT, STAMP, MANY, SLOT, COLUMN, SCORE, PARTS
 
 
 cdef struct Appended:
     PyObject* tape
-    PyObject* holders  # of the items, unless it is one example
-    PyObject* source  # a tape whose examples these are, from `start` on
-    Py_ssize_t start  # where nothing is appended: from which example on they stay on the tape
-    const int32_t* columns  # where those of the source stand; NULL if they are the same
+    PyObject* holders  # the objects that own the items; NULL for one example
+    PyObject* source  # NULL, or the tape whose examples from `start` on are appended
+    Py_ssize_t start  # to drop examples instead: the number of the oldest that go
+    const int32_t* columns  # for each column of the source, the tape's column; NULL: the same
     Py_ssize_t count[PARTS]
     const void* items[PARTS]  # NULL: weights of 1, no scores
-    Py_ssize_t odd, size  # how many weights are other than 1; the bytes of a score
+    Py_ssize_t odd, size  # number of weights other than 1; bytes of a score
     bint promised
     int32_t length  # of one example
     double weight
@@ -32,10 +32,10 @@ cdef struct Appended:
 
 cdef class Storing:
     cdef readonly bint timed
-    cdef public int64_t earliest  # that `slide` takes
+    cdef public int64_t earliest  # the least stamp that `slide` accepts
     cdef se_buffer held[PARTS]
     cdef Py_ssize_t promised[PARTS]
-    # Weights are not written before one is other than 1, nor scores before there is one.
+    # Weights are only stored from the first one on that is not 1, scores from the first one on.
     cdef bint written[PARTS]
     cdef readonly Py_ssize_t weighted
 
@@ -54,7 +54,7 @@ cdef class Storing:
 
 
 cdef inline void describe(Appended* data, Py_ssize_t slots, double weight, int64_t stamp) noexcept:
-    """One example without scores, all but its slots."""
+    """Fill ``data`` for one example without scores; the caller sets its slots."""
     cdef int part
     memset(data, 0, sizeof(Appended))
     data.length, data.weight, data.stamp, data.odd = <int32_t>slots, weight, stamp, weight != 1.0

@@ -1,4 +1,4 @@
-"""Examples on a tape: what is appended, merged and taken off, prepared first; and copies of what stands there."""
+"""`Storing`, the base of `Tape` (compiled.pyx), owns the buffers of a tape; prepares changes, copies items."""
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
@@ -29,7 +29,7 @@ cdef int32_t NOTHING = 0
 
 
 cdef class Storing:
-    """What of `streameval.kernel.tape.numpy.Tape` prepares, appends, drops and copies examples."""
+    """The methods of `streameval.kernel.tape.numpy.Tape` that append, merge, drop and copy examples."""
 
     def __cinit__(self, root, bint timed):
         cdef int part
@@ -59,7 +59,7 @@ cdef class Storing:
         return (<int64_t*>self.held[STAMP].items)[self.held[STAMP].last - 1]
 
     cdef int write(self, int part) except -1:
-        """Write weights or scores from now on."""
+        """Store weights or scores from now on."""
         cdef Py_ssize_t live = 0 if part > MANY else self.live()
         if not self.written[part]:
             check_memory(se_buffer_reserve(&self.held[part], live + self.promised[part]))
@@ -68,7 +68,7 @@ cdef class Storing:
         return 0
 
     cdef int reserve(self, const Appended* data) except -1:
-        """Room for more, besides what was promised; nothing of what is on the tape changes."""
+        """Make room for more items, beyond the promised ones; the examples on the tape stay as they are."""
         cdef int part
         if self.written[WEIGHT] and not (data.odd or self.weighted or self.promised[LENGTH]):
             se_buffer_free(&self.held[WEIGHT])
@@ -129,7 +129,7 @@ cdef class Storing:
         return self.prepared(data)
 
     cdef object prepared(self, Appended* data):
-        """Prepare to append one example, with which its items stand in memory that is to be freed."""
+        """Prepare to append one example; the part frees ``data``, whose memory includes its items."""
         data.tape = <PyObject*>self
         part = se_part_new(commit_append, data, release_append, self)
         self.reserve(data)
@@ -158,7 +158,7 @@ cdef class Storing:
         return change
 
     cdef void view(self, Appended* data, Py_ssize_t start) noexcept:
-        """The examples from one on, where they stand."""
+        """Point ``data`` to the examples from ``start`` on, without a copy."""
         cdef Py_ssize_t count[PARTS]
         cdef int part
         for part in range(PARTS):
@@ -196,8 +196,8 @@ cdef class Storing:
         return se_part_new(commit_drop, data, free, self)
 
     cdef void append(self, Appended* data) noexcept:
-        """Add examples, on a timed tape each behind those not stamped later; within the room, so from the newest back."""
-        # What is written lies behind all that is still to be moved of either, so the examples may be of this tape too.
+        """Merge examples in, by stamp if timed, into room that was reserved; from the newest to the oldest."""
+        # Writes are always after all items that are still to be moved, so the examples may be from this tape, too.
         cdef Appended old
         cdef Py_ssize_t to[PARTS]
         cdef Py_ssize_t run
@@ -215,7 +215,7 @@ cdef class Storing:
         self.weighted += data.odd
 
     cdef void move(self, Appended* data, Py_ssize_t examples, Py_ssize_t* to) noexcept:
-        """Put the last of some examples before these places, which is where the next are to end."""
+        """Move the last ``examples`` of ``data`` so that they end at ``to``, and set ``to`` to where they begin."""
         cdef Py_ssize_t count[PARTS]
         cdef Py_ssize_t position, size
         cdef const char* items
@@ -240,7 +240,7 @@ cdef class Storing:
                 slot[position] = data.columns[slot[position]]
 
     cdef void take_back(self, se_counts* counts, Py_ssize_t examples) noexcept:
-        """Take the oldest examples off the tape; what is on it was counted, so there is nothing to check."""
+        """Take the oldest examples off the tape, and from counts unless NULL: all were counted, so nothing is checked."""
         cdef Py_ssize_t _
         cdef int32_t entries
         cdef int part
@@ -259,7 +259,7 @@ cdef class Storing:
                 self.held[part].first += self.written[part]
 
     cdef copied(self, int part, Py_ssize_t start, Py_ssize_t stop):
-        """Copies of items, or of those that some examples have."""
+        """Copy the items of one part, from ``start`` to before ``stop``, into an array."""
         cdef Py_ssize_t position, before = 0, total = 0
         cdef int32_t* length
         start = max(0, min(start, self.live()))
@@ -320,7 +320,7 @@ cdef class Storing:
 
 
 cdef void count_last(const Appended* data, Py_ssize_t examples, Py_ssize_t* count) noexcept:
-    """How many items the last examples have."""
+    """Count the items of each part that belong to the last ``examples``."""
     cdef Py_ssize_t position
     cdef const int32_t* lengths = <const int32_t*>data.items[LENGTH]
     cdef const int32_t* many = <const int32_t*>data.items[MANY]
@@ -336,7 +336,7 @@ cdef void count_last(const Appended* data, Py_ssize_t examples, Py_ssize_t* coun
 
 
 cdef Py_ssize_t run_of(const Appended* data, const Appended* rest, bint alike) noexcept:
-    """How many of the last are stamped later than all the rest, or alike."""
+    """How many of the last examples of ``data`` are stamped after (if ``alike``, not before) all of ``rest``."""
     cdef const int64_t* stamps = <const int64_t*>data.items[STAMP]
     cdef Py_ssize_t before = data.count[LENGTH]
     cdef int64_t last
@@ -352,7 +352,7 @@ cdef void commit_append(void* data) noexcept:
     cdef Appended* part = <Appended*>data
     cdef Storing tape = <Storing>part.tape
     tape.promise(part, -1)
-    if part.source != NULL:  # of which the items may have moved, as it may be this tape
+    if part.source != NULL:  # its items may have moved, as it may be this tape
         (<Storing>part.source).view(part, part.start)
     tape.append(part)
 
