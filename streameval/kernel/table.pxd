@@ -1,7 +1,8 @@
+# The hash table of table.h, its keys as arrays of numbers, and its seed; used by all modules with keys.
+
 from libc.stdint cimport int64_t, uint64_t
 
 import numpy as np
-
 from streameval.kernel.memory cimport check_memory
 
 cdef extern from "table.h" nogil:
@@ -26,7 +27,6 @@ cdef extern from "table.h" nogil:
 
 cdef inline uint64_t outer_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
     return <uint64_t>key[row, 0] | <uint64_t>key[row, 1] << 32
-
 
 cdef inline uint64_t inner_of(const int64_t[:, :] key, Py_ssize_t row) noexcept:
     return <uint64_t>key[row, 2] | (<uint64_t>key[row, 3] << 32 if key.shape[1] > 3 else 0)

@@ -1,3 +1,5 @@
+# `Guard`, `Root` and `Cell`, whose fields decisions read directly.
+
 cdef class Guard:
     cdef unsigned long thread  # the thread that holds the guard; `free` if none does
     cdef unsigned long free  # 0, or AWAITED while threads wait in the queue
@@ -13,10 +15,8 @@ cdef class Guard:
     cdef bint waits(self, tuple me) except -1
     cdef void stop(self, bint changed) noexcept
 
-
 cdef class Root:
     cdef public Guard guard
-
 
 cdef class Cell:
     cdef readonly object value

@@ -1,3 +1,5 @@
+# `Counts`, its followers and the data of its parts; tape/compiled.pyx uses them.
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
@@ -7,10 +9,8 @@ from streameval.kernel.part cimport DONE, commit, se_follower, se_part
 from streameval.kernel.scores cimport se_score_rows
 from streameval.kernel.table cimport se_sums
 
-
 cdef enum:
     FOLLOWERS = 4
-
 
 cdef bint is_weight(weight, double* factor) except -1
 

@@ -1,3 +1,5 @@
+# `Counting`, which owns an se_counts (counts.h), and the data of its parts; compiled.pyx and the tape use them.
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memset
@@ -24,7 +26,6 @@ cdef enum:
     BIT_COLUMNS = 2097152  # rows of bits have fewer columns than this, so that parts of packed keys fit into 21 bits
     MANY = 2147483647  # examples; row numbers and counts of fewer fit into 32 bits
 
-
 cdef struct Change:
     PyObject* counts
     PyObject* other  # the counts to merge, or NULL for an example
@@ -33,7 +34,6 @@ cdef struct Change:
     uint64_t outer, inner  # row key of an example
     Py_ssize_t fixed, size
     int64_t* place  # the slots of an example; or the column for each column of `other`, NULL: the same
-
 
 ctypedef fused Slot:
     int32_t

@@ -1,3 +1,5 @@
+# `Placing`, which owns the marks, the cache of labels and the block of the example that it reads; counting.pyx uses it.
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
@@ -5,10 +7,8 @@ from streameval.kernel.commit.compiled cimport Root
 from streameval.kernel.decisions.cells cimport se_rows
 from streameval.kernel.scores cimport se_score_rows
 
-
 cdef enum:
     FEW_ROWS = 64  # the most rows that are counted straight into the table
-
 
 cdef struct Known:
     PyObject* label

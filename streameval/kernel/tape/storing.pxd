@@ -1,3 +1,5 @@
+# `Storing`, which owns the buffers (buffer.h) of a tape, and the data of its parts; compiled.pyx uses them.
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
@@ -14,7 +16,6 @@ cdef extern from "tape/buffer.h" nogil:
 cdef enum:
     LENGTH, WEIGHT, STAMP, MANY, SLOT, COLUMN, SCORE, PARTS
 
-
 cdef struct Appended:
     PyObject* tape
     PyObject* holders  # the objects that own the items; NULL for one example
@@ -28,7 +29,6 @@ cdef struct Appended:
     int32_t length  # of one example
     double weight
     int64_t stamp
-
 
 cdef class Storing:
     cdef readonly bint timed
