@@ -11,9 +11,10 @@ import streameval as se
 import streameval.report.model as model
 from streameval.errors import MetricError
 from streameval.evaluation.pages import report_of
+from streameval.metrics.catalogue import parse_spec
 from streameval.metrics.spec import MetricSpec
 from streameval.metrics.views import Views
-from streameval.report.model import Column, Table, cell_text, count_text, largest_first
+from streameval.report.model import Column, Table, cell_text, count_text, largest_first, of_each_label, parts_table
 from tests.support.report_cases import few, hostile
 
 
@@ -82,6 +83,33 @@ def test_tables_are_sorted_from_the_largest_with_what_is_undefined_last():
     columns = [Column("name", "label", ["a", "b"]), Column("n", "count", [1, 2])]
     assert Table("t", "", columns, by="n").order() == [1, 0]
     assert Table("t", "", columns).order() == [0, 1]
+
+
+@pytest.mark.parametrize(("metrics", "by", "rising"), [
+    (["hamming_loss", "f1_macro", "f1_micro", "recall_micro"], "f1_micro", True),
+    (["label_cardinality", "f1_macro", "hamming_loss"], "f1_macro", True),
+    (["label_cardinality", "hamming_loss", "f1_macro"], "hamming_loss", False),
+    (["label_cardinality"], "", False),
+])  # fmt: skip
+def test_parts_are_sorted_by_micro_f1_or_the_first_metric_with_a_direction(metrics: list, by: str, rising: bool):
+    table = parts_table([Column("region", "label", ["eu"])], {metric: [0.5] for metric in metrics})
+    assert (table.by, table.rising) == (by, rising)
+    assert [column.name for column in table.columns] == ["region", *metrics]
+
+
+def test_only_values_from_0_to_1_have_bars():
+    metrics = ["f1_micro", "mcc_micro", "coverage_error", "label_cardinality"]
+    _, *columns = parts_table([Column("region", "label", ["eu"])], {metric: [0.5] for metric in metrics}).columns
+    assert [column.kind for column in columns] == ["bar", "fraction", "fraction", "fraction"]
+
+
+def test_columns_of_labels_have_the_parameters_of_the_metric():
+    ev = se.Evaluator(labels=["cat", "dog"])
+    ev.update({"cat"}, {"cat"})
+    specs = [parse_spec(f"fbeta_macro(beta=2, zero_division={undefined})") for undefined in (0, 1)]
+    columns = [report_of(ev).columns([spec]) for spec in specs]
+    assert [[*each.values()][-1] for each in columns] == [[1.0, 0.0], [1.0, 1.0]]
+    assert of_each_label(specs[1]).parameter("beta") == 2
 
 
 @pytest.mark.parametrize(("value", "kind", "text"), [

@@ -62,12 +62,11 @@ def nice_axis(title: str, low: float, high: float, *, tight: bool = False) -> Ax
 
 
 def _tick(value: float) -> str:
-    if abs(value) >= 1e12 or 0 < abs(value) < 1e-4:
-        return f"{value:.3g}"
-    for least, unit, mark in ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
-        if abs(value) >= least:
-            return f"{value / unit:g}{mark}"
-    text = f"{value:,.0f}" if value == round(value) else f"{round(value, 10):.10g}"
+    size, text = abs(value), f"{value:.3g}"
+    if 1e-4 <= size < 1e12 or not size:
+        units = ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0, 1, ""))
+        unit, mark = next((unit, mark) for least, unit, mark in units if size >= least)
+        text = f"{round(value / unit, 10):,.10g}{mark}"
     return text.replace("-", MINUS)
 
 

@@ -91,6 +91,8 @@ def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list
     support = dict(zip(ev.labels, ev.per_label().support.tolist(), strict=True))
     assert len(values) == min(max_labels, len(support))
     assert one(result, "streameval_labels_not_exposed", window="all") == len(support) - len(values)
+    result = exposed(EvaluationCollector(ev, metrics=["f1_macro"], max_labels=max_labels))
+    assert one(result, "streameval_labels_not_exposed", window="all") == 0
 
 
 def test_all_windows_tell_of_the_same_labels():
@@ -180,6 +182,7 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
         (({"a": 3},), {}, "must be an Evaluator, a metric object or a window, not 3"),
         ((se.F1(),), {"max_labels": -1}, "max_labels must be"),
         ((se.F1(),), {"namespace": "a-b"}, "namespace must be"),
+        ((se.F1(),), {"namespace": 3}, "namespace must be letters, digits and underscores, not 3"),
         ((se.Evaluator(),), {"metrics": ["f1_marco"]}, "did you mean"),
         ((se.Rolling(se.F1(), 5),), {"metrics": ["roc_auc_macro"]}, "roc_auc_macro requires the 'curves' state"),
     ],

@@ -130,6 +130,7 @@ def test_clones_are_empty_copies_are_full_and_both_are_independent(name: str):
     assert same(metric.get(), value)
     assert [*metric.snapshot().get()] == [metric.spec.key]
     assert same(metric.snapshot().get(metric.spec.key), value)
+    assert metric.spec.zero_division == 1.0
     changed = metric.clone({"zero_division": 0.0})
     assert (changed.zero_division, changed.labels) == (0.0, tuple(LABELS))
 

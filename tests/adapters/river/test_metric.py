@@ -161,6 +161,8 @@ def test_metrics_compare_in_their_own_direction():
     assert not RiverMetric("hamming_loss").bigger_is_better
     with pytest.raises(NotImplementedError, match="direction"):
         _ = RiverMetric("label_cardinality").bigger_is_better
+    with pytest.raises(NotImplementedError, match="has no direction; compare a single metric of quality"):
+        _ = RiverMetric(se.Evaluator(["f1_micro"])).bigger_is_better
 
 
 def test_our_metric_stands_with_those_of_river():

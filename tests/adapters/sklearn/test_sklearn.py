@@ -170,6 +170,34 @@ def test_sparse_truths_and_predictions_are_scored():
     assert scorer("f1_macro")(model, X, sp.csr_matrix(Y)) == pytest.approx(want, rel=1e-12)
 
 
+@pytest.mark.parametrize(("metric", "options"), [
+    ("psp_at(k=1)", {"labels": [*"abcd"], "inverse_propensities": {"a": 1.0, "b": 2.0, "c": 4.0, "d": 8.0}}),
+    ("one_error", {"ties": "last"}), ("one_error", {"ties": "shared"}),
+    ("f1_macro", {"labels": [*"abc"], "unknown": "ignore", "threshold": 0.4}),
+])  # fmt: skip
+def test_options_are_those_of_an_evaluator(metric: str, options: dict):
+    class Fitted:
+        def predict_proba(self, data: np.ndarray) -> np.ndarray:
+            return data
+
+    width = len(options.get("labels", "abcd"))
+    truths = [{label for label, is_true in zip("abcd", row, strict=True) if is_true} for row in Y]
+    truth, scores = truths if "labels" in options else Y, np.random.default_rng(0).integers(0, 3, (len(Y), width)) / 2
+    counted = se.Evaluator([metric], **options)
+    counted.update_many(truth, scores)
+    sign = -1 if metric == "one_error" else 1
+    assert scorer(metric, **options)(Fitted(), scores, truth) == sign * counted.get(metric)
+
+
+def test_other_stacks_of_scores_are_refused():
+    class Stacked:
+        def predict_proba(self, data: np.ndarray) -> np.ndarray:
+            return np.stack([data, data, data], axis=1)
+
+    with pytest.raises(se.InputError, match=r"\(120, 3, 4\)"):
+        scorer("f1_macro", threshold=0.4)(Stacked(), Y / 2, Y)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings, strategies as st
 
-from streameval.report.page.charts import Axis, Chart, log_axis, nice_axis, thinned
+from streameval.report.page.charts import Axis, Chart, fraction_axis, log_axis, nice_axis, thinned
+from streameval.report.page.markup import MINUS
 from tests.support.effort import cases
 
 
@@ -33,6 +35,30 @@ def test_logarithmic_axes_hold_their_values_and_have_ticks(one: float, two: floa
     assert axis.high > max(one, two)
     assert 1 <= len(axis.ticks) <= 13
     assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
+
+
+@pytest.mark.parametrize(("axis", "ends", "ticks"), [
+    (nice_axis("", 0, 9000), (0, 10_000), "0 2,500 5,000 7,500 10k"),
+    (nice_axis("", -20_000, 20_000), (-20_000, 20_000), "-20k -10k 0 10k 20k"),
+    (nice_axis("", 0, 2e6), (0, 2e6), "0 500k 1M 1.5M 2M"),
+    (nice_axis("", 0, 4e9), (0, 4e9), "0 1G 2G 3G 4G"),
+    (nice_axis("", -2e12, 2e12), (-2e12, 2e12), "-2e+12 -1e+12 0 1e+12 2e+12"),
+    (nice_axis("", -3e-5, 3e-5), (-4e-5, 4e-5), "-4e-05 -2e-05 0 2e-05 4e-05"),
+    (nice_axis("", -2, 1.5), (-2, 2), "-2 -1 0 1 2"),
+    (nice_axis("", 3, 17, tight=True), (3, 17), "5 10 15"),
+    (fraction_axis("", [0.5, 0.6]), (0.5, 0.6), "0.5 0.525 0.55 0.575 0.6"),
+    (fraction_axis("", [0.5, 0.95]), (0, 1), "0 0.25 0.5 0.75 1"),
+    (fraction_axis("", [0.5, 0.5]), (0, 1), "0 0.25 0.5 0.75 1"),
+    (log_axis("", 10, 14), (10 / 1.1, 15.4), "10 12 14"),
+    (log_axis("", 2, 7), (1.25, 11.2), "2 5 10"),
+    (log_axis("", 10, 13), (6.25, 20.8), "10 20"),
+    (log_axis("", 2, 100), (1.25, 160), "3 10 30 100"),
+    (log_axis("", 1, 1000), (0.625, 1600), "1 10 100 1,000"),
+    (log_axis("", 1, 1e9), (0.625, 1.6e9), "10 1,000 100k 10M 1G"),
+])  # fmt: skip
+def test_ticks_are_few_round_and_short(axis: Axis, ends: tuple[float, float], ticks: str):
+    assert (axis.low, axis.high) == pytest.approx(ends)
+    assert [text for _, text in axis.ticks] == ticks.replace("-", MINUS).split()
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=50))
