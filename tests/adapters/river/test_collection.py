@@ -483,6 +483,16 @@ def test_a_label_that_is_only_predicted_is_counted_instead_of_dropped():
     assert metric.get() == 0.5
 
 
+@pytest.mark.parametrize("members", [[MicroF1], [MicroF1, MacroF1], [MicroF1, partial(MicroF1, threshold=0.5)]])
+def test_labels_that_no_example_mentions_any_more_take_no_room(members: list[Callable[[], RiverMetric]]):
+    collection, examples = MetricCollection([make() for make in members]), [{f"label {n}": True} for n in range(1000)]
+    for place, example in enumerate(examples):
+        collection.update(example, example)
+        if place >= 5:
+            collection.revert(examples[place - 5], examples[place - 5])
+    assert all(len(member._counts._core.labels) < 100 for member in collection)
+
+
 def test_labels_that_appear_midway_get_the_true_negatives_of_all_examples_before():
     metric = adapter.MacroAccuracy()
     for _ in range(3):
