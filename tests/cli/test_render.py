@@ -124,6 +124,10 @@ def test_each_slice_has_cells_and_records_and_a_place_in_the_page(run, tmp_path)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     quoted = (f"&#x27;{name}&#x27;" for name in ("1", "None", "True", "OTHER"))
     assert all(f">a = {name}<" in page for name in ("1", "None", *quoted))
+    strings = se.Sliced(se.Evaluator(["f1_micro"]), by="a")
+    strings.update_many([{"x"}] * 2, [{"x"}] * 2, where={"a": ["1", "None"]})
+    strings.save("state")
+    assert {row["scope"] for row in cells(run("show", "state", "-f", "csv").out)} == {"all", "a=1", "a=None"}
 
 
 def test_thresholds_of_labels_that_look_alike_are_read_back(run, tmp_path):
@@ -328,6 +332,10 @@ def test_a_pipe_has_every_word_and_no_blanks_at_the_ends_of_lines(run):
     out = run("metrics").out
     assert all(line == line.rstrip() for line in out.splitlines())
     assert all(entry.summary in out for entry in se.catalogue())
+    ev, label = se.Evaluator(["f1_micro"]), "_".join(["name"] * 20)
+    ev.update({label}, {label})
+    ev.save("state")
+    assert label in run("show", "state").out
 
 
 def test_slices_of_metrics_without_a_direction_stay_in_their_order(run):
