@@ -304,6 +304,16 @@ def test_where_no_label_is_true_there_are_no_empty_pictures_and_undefined_values
     assert sum("undefined" in text for _, text in page.all("li")) >= 2
 
 
+def test_cells_of_confusions_are_fractions_of_what_is_true_and_say_whether_it_was_predicted():
+    # Of 31 dogs 19 are predicted as cats, and 12 as both, of which half an example counts for each.
+    cells = re.findall(r'<td class="((?:hit|miss)[^"]*)" style="--v:([^"]*)"[^>]*>([^<]*)', few().to_html())
+    assert cells == [
+        ("hit deep", "1.000", "100"), ("miss", "0.000", ""), ("miss", "0.000", ""),
+        ("miss deep", "0.898", "81"), ("hit", "0.440", "19"), ("miss", "0.000", ""),
+        ("miss", "0.000", ""), ("miss", "0.000", ""), ("hit", "0.000", ""),
+    ]  # fmt: skip
+
+
 def test_some_of_hundreds_of_labels_are_named_in_their_picture():
     rng = np.random.default_rng(2)
     often = rng.power(0.35, 400) * 0.2 + 0.001
@@ -754,6 +764,28 @@ def test_thresholds_of_labels_stand_in_the_table_and_their_range_above():
     expected = {("threshold", "0.25 to 0.75"), ("threshold", "0.25 to 0.75, one per label")}
     assert expected | {("labels", "2 declared"), ("unknown", "ignore")} <= pairs(page)
     assert Page(se.to_html({"one": ev, "other": ev})).all("dl", **{"class": "facts"}) == []
+
+
+@pytest.mark.parametrize(("runs", "pictures"), [
+    (1, {
+        "F1 by label frequency": ((0, 1, 0, 0), []),
+        "ROC": ((3, 0, 0, 1), []), "Precision and recall": ((3, 0, 0, 1), []),
+        "Thresholds": ((3, 0, 0, 1), ["precision", "recall", "F1"]), "Calibration": ((1, 1, 1, 1), []),
+        "Top k labels": ((3, 3, 0, 0), ["precision", "recall", "nDCG"]),
+    }),
+    (2, {
+        "ROC": ((2, 0, 0, 1), ["old: area 0.0581", "new: area 0.0581"]),
+        "Precision and recall": ((2, 0, 0, 0), [f"{name}: average precision 0.3239" for name in ("old", "new")]),
+        "Thresholds": ((2, 0, 0, 0), ["old", "new"]), "Calibration": ((2, 2, 0, 1), ["old", "new"]),
+    }),
+])  # fmt: skip
+def test_each_picture_has_its_lines_dots_bars_and_guides(runs: int, pictures: dict[str, tuple[tuple[int, ...], list]]):
+    figures = se.to_html({"old": few(), "new": few()} if runs > 1 else few()).split("<figure")[1:]
+    drawn = {}
+    for figure in figures:
+        counts = tuple(len(re.findall(f'class="{kind}[ "]', figure)) for kind in ("line", "dots", "bars", "guide"))
+        drawn[re.findall("<strong>([^<]*)", figure)[0]] = counts, re.findall(r'<li class="\w"><bdi>([^<]*)', figure)
+    assert drawn == pictures
 
 
 def test_curves_are_drawn_with_their_areas_and_of_a_single_run_with_labels_behind():
