@@ -119,6 +119,8 @@ def test_runs_are_compared_by_metric_or_by_label_the_largest_change_first():
         assert line.get_xdata().tolist() == [run.get(name) for name in ranked]
     assert [line.get_label() for line in ax.lines] == ["old", "new"]
     assert notes(ax) == [*(f"{changes[name]:+.4f}" for name in ranked), "change"]
+    spans = [sorted([old.get(name), new.get(name)]) for name in ranked]
+    assert [path.vertices[:, 0].tolist() for path in ax.collections[0].get_paths()] == spans
     before, after = (run.get("recall_per_label") for run in (old, new))
     ax = plots.plot_compare({"old": old, "new": new}, "recall_per_label", limit=3)
     largest = sorted(before, key=lambda label: -abs(after[label] - before[label]))[:3]
@@ -162,6 +164,21 @@ def test_what_cannot_be_drawn_is_refused_before_there_is_a_figure(draw: Callable
     with pytest.raises((InputError, se.MetricError), match=message):
         draw()
     assert not pyplot.get_fignums()
+
+
+@pytest.mark.parametrize(("source", "metrics", "name"), [
+    (se.Trace(se.Evaluator(["f1_micro"]), every=50), None, "f1_micro"),
+    ({"a": se.F1(), "b": se.F1()}, None, "value"), (se.Evaluator(["recall_per_label"]), None, "recall"),
+    (se.Evaluator(METRICS), "recall_per_label", "recall"),
+])  # fmt: skip
+def test_metrics_are_drawn_where_asked_whatever_they_are_metrics_of(source: object, metrics: str | None, name: str):
+    for holder in source.values() if isinstance(source, dict) else [source]:
+        for true, predicted in zip(TRUE, PREDICTED, strict=True):
+            holder.update(true, predicted)
+    _, asked = pyplot.subplots()
+    ax = plots.plot_metric(source, metrics, ax=asked, title="Mine")
+    assert ax is asked
+    assert (ax.get_title(loc="left"), {ax.get_xlabel(), ax.get_ylabel()} & {name}) == ("Mine", {name})
 
 
 def test_pictures_are_drawn_where_asked_and_nothing_changes():
