@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from streameval.errors import LabelError
 from streameval.kernel import backend
 from streameval.kernel.types import IntArray, Integers
 from streameval.schema.batch import Batch, Dense
-from streameval.schema.labels import Label, LabelIndex
+from streameval.schema.labels import Label, LabelIndex, by_column
 from streameval.schema.text import quoted
 from streameval.states.base import COUNT_MAX, Content, Merge, Part, State, refusal
 from streameval.states.decisions import in_blocks, listed
@@ -39,8 +40,8 @@ from streameval.states.weights import ExactSums, common_scale, joined_sums, unit
 class Table(NamedTuple):
     """Keys, their sums (int64, or Python integers for gains), and their weighted sums unless every weight is 1."""
 
-    keys: IntArray
-    sums: Integers
+    keys: Any
+    sums: Any
     weights: Callable[[], Iterable[list[int]]]
 
 
@@ -176,18 +177,35 @@ class Rankings(State[Key]):
         scale, gain_scale, columns = self.canonical_scale(), self.gain_scale(), self.columns()
         tables = []
         for which in range(len(NAMES)):
+            if which == LABELS and self.options.label_ranks:
+                tables.append(self._labels_in_order(columns, scale))
+                continue
             table = self.read_table(which, None, gain_scale)
-            keys = table.keys
-            if which == LABELS and len(keys):
-                place = np.zeros(len(self.labels), np.int64)
-                place[columns] = np.arange(len(columns))
-                keys = np.stack([place[keys[:, 0]], keys[:, 1]], axis=1)
-            order = np.lexsort(keys.T[::-1])
+            order = np.lexsort(table.keys.T[::-1])
             weights = tuple if scale is None else partial(self._weights_of, which, table.keys[order], scale)
-            tables.append(Table(keys[order], table.sums[order], weights))
+            tables.append(Table(table.keys[order], table.sums[order], weights))
         mentions = self.table.mentions(len(self.labels))
         mentions = mentions.astype(np.min_scalar_type(mentions.max(initial=0)))[columns]  # to save memory
         return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
+
+    def _labels_in_order(self, columns: IntArray, scale: int | None) -> Table:
+        """The table of labels at their places; of many rows, some when they are sliced."""
+        sums, place = self._extra, np.zeros(len(self.labels), np.int64)
+        place[columns] = np.arange(len(columns))
+        named = (key for key, value in sums.sums.items() if key[0] == LABELS and not key[-1] and value)
+        codes = np.fromiter((place.item(column) << 32 | rank for _, column, rank, _ in named), np.int64)
+        codes.sort()
+
+        def keys(some: IntArray) -> IntArray:
+            return np.stack([columns[some >> 32], some & 2**32 - 1], axis=1)
+
+        def read(some: IntArray) -> IntArray:
+            names = ((LABELS, *key, part) for key in keys(some).tolist() for part in range(PARTS[LABELS]))
+            return np.fromiter(sums.each(names, 0), np.int64).reshape(-1, PARTS[LABELS])
+
+        weights = tuple if scale is None else partial(self._weights_of, LABELS, by_column(codes, keys), scale)
+        in_place = by_column(codes, lambda some: np.stack([some >> 32, some & 2**32 - 1], axis=1))
+        return Table(in_place, by_column(codes, read), weights)
 
     def _fill(self, content: RankingContent) -> None:
         main = [(table.keys, table.sums) for table in content.tables[:MAIN]]
@@ -195,12 +213,12 @@ class Rankings(State[Key]):
         extra: dict[Key, int] = {}
         weighted: dict[Key, int] = {}
         for which, table in enumerate(content.tables):
-            names = table.keys.tolist()
             if which >= MAIN:
                 shift = 0 if which >= GAINS else content.gain_scale
-                _enter(extra, which, names, (table.sums.astype(object) << shift).tolist())
+                values = ((some.astype(object) << shift).tolist() for some in in_blocks(table.sums))
+                _enter(extra, which, listed(table.keys), chain.from_iterable(values))
             if content.scale is not None:
-                _enter(weighted, which, names, table.weights())
+                _enter(weighted, which, listed(table.keys), table.weights())
         self._store(ExactSums(content.gain_scale, extra).at(common_scale(content.gain_scale)), None)
         self._fill_weights(content.scale, weighted.items(), content.gain_scale)
 

@@ -156,6 +156,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "Rolling, 500,000 labels": lambda: each(se.Rolling(se.Evaluator(["f1_macro"]), 500_000), 500_000),
     "label sets, 600,000 labels": lambda: each(se.Evaluator(keep=["labelsets"]), 600_000),
     "curves, 400,000 labels": lambda: each(se.Evaluator(["roc_auc_macro"]), 400_000, scored=True),
+    "label precisions, 300,000 labels": lambda: each(se.Evaluator(["lwlrap"]), 300_000, scored=True),
     "Tumbling": lambda: blocks(se.Tumbling, period=25_000.0, history=4),
     "Fading": lambda: blocks(se.Fading, half_life=50_000.0),
     "Checkpoint": lambda: se.Checkpoint(decisions(300_000, 300_000), 7),

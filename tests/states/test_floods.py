@@ -17,8 +17,7 @@ import streameval as se
 from streameval.evaluation.core import core_of
 from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
-from streameval.schema.labels import distinct
-from streameval.states.decisions import Decisions
+from streameval.schema.labels import LabelIndex, distinct
 
 EQUAL = [number * sys.hash_info.modulus for number in range(-2, 200) if number] + [-1, -2, 0, 7]
 EXAMPLES = [(EQUAL[at : at + 5], EQUAL[at + 1 : at + 3]) for at in range(0, len(EQUAL), 2)]
@@ -100,17 +99,17 @@ def test_examples_are_noted_without_comparing_each_label_of_equal_hash_with_each
 
 
 def test_many_labels_of_equal_hash_are_not_put_into_a_set_to_see_whether_to_warn(monkeypatch: pytest.MonkeyPatch):
-    evaluator, labels_of, asked = se.Evaluator(["f1_micro"]), Decisions.labels_of, list[int]()
+    evaluator, labels_of, asked = se.Evaluator(["f1_micro"]), LabelIndex.at, list[int]()
 
     class Listed(list):
         def __iter__(self) -> Iterator[object]:
             raise AssertionError("all of them are looked at")
 
-    def listed(self: Decisions, columns: object) -> Listed:
+    def listed(self: LabelIndex, columns: Any) -> Listed:
         asked.append(len(names := Listed(labels_of(self, columns))))
         return names
 
-    monkeypatch.setattr(Decisions, "labels_of", listed)
+    monkeypatch.setattr(LabelIndex, "at", listed)
     labels = [number * sys.hash_info.modulus for number in range(10_001)]
     examples = [labels] * 19 + [labels[1:]]  # if all had all labels, that would be warned of
     evaluator.update_many(examples, examples)
