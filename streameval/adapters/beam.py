@@ -184,7 +184,7 @@ def _firing(element: Any, window: Any = beam.DoFn.WindowParam, pane: Any = beam.
 
 
 class Place(NamedTuple):
-    """Which window: its key, and its bounds in microseconds, None for the global window."""
+    """The identity of a window: its key, and its bounds in microseconds, None for the global window."""
 
     key: Any
     start: int | None
@@ -229,10 +229,10 @@ class Panes:
         self._windows: dict[Hashable, tuple[Place, Ledger[Any]]] = {}
 
     def put(self, firing: Firing) -> None:
-        """Take a pane; of panes that accumulate, one that comes after a later one of its window is ignored.
+        """Take a pane; if panes accumulate, one that arrives after a later pane of its window is ignored.
 
         `ConflictError` if it was taken before with another state, `MergeError` if it is of another job, and
-        `FormatError` if its state is damaged; nothing has changed then. Of an ignored pane its state is not compared.
+        `FormatError` if its state is damaged; nothing has changed then. The state of an ignored pane is not compared.
         """
         place = Place(firing.key, firing.start, firing.end)
         name = (type(firing.key), *place)  # because 1 == True, which are different keys
@@ -248,7 +248,7 @@ class Panes:
         self._windows[name] = place, ledger
 
     def states(self) -> dict[Place, State]:
-        """The state of each window, as independent objects; of sessions, only of those that are within no other."""
+        """The state of each window, as independent objects; a session within another session is left out."""
         windows = list(self._windows.values())
         if self._sessions and self._replaces:
             windows = [(place, it) for place, it in windows if not any(place.within(other) for other, _ in windows)]

@@ -38,7 +38,7 @@ def log(
     report
         Whether the page of `Evaluator.to_html` is logged too, as ``streameval/report.html``.
     max_labels
-        Of metrics without average, the values of how many labels are logged: those of the largest support.
+        How many labels have their values of metrics without average logged: those of the largest support.
     """
     if isinstance(step, bool) or not (step is None or hasattr(step, "__index__")):
         raise InputError(f"step must be an integer or None, not {quoted(step)}")
@@ -58,13 +58,13 @@ def log(
 
 
 def metrics_of(evaluator: Monitored, *, prefix: str = "", max_labels: int = 100) -> dict[str, float]:
-    """What `log` logs as metrics: values by names that MLflow allows; values that are NaN are left out.
+    """The metrics that `log` logs: values by names that MLflow allows, without those that are NaN.
 
-    So is a metric that cannot be read, which a `DataWarning` names.
+    A metric that cannot be read is left out too, and a `DataWarning` names it.
 
-    ``fbeta_micro(beta=2)`` becomes ``fbeta_micro_beta_2``, and the value of a label ``f1_per_label/cat``. What MLflow
-    does not allow in the name of a label stands as its code point, such as ``_x3f_``; a name of 250 characters or more
-    is cut, and ends with a part of its SHA-256. So different labels have different names.
+    ``fbeta_micro(beta=2)`` becomes ``fbeta_micro_beta_2``, and the value of a label ``f1_per_label/cat``. Characters
+    of labels that MLflow does not allow are written as code points, such as ``_x3f_``; a name of 250 characters or
+    more is cut, and ends with a part of its SHA-256. So different labels have different names.
     """
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be a string, not {quoted(prefix)}")

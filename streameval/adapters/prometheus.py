@@ -37,8 +37,8 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # an
     metrics
         Which metrics; None for those that each source answers with `get`.
     max_labels
-        Of metrics without average, the values of how many labels. They are those of the largest support in the first
-        source; the rest are counted.
+        How many labels have their values of metrics without average exposed. They are those of the largest support in
+        the first source; the number of the rest is exposed.
     namespace
         What names begin with.
     """
@@ -69,11 +69,11 @@ class EvaluationCollector(Collector):  # type: ignore[misc, unused-ignore]  # an
             self._specs[name] = report.specs
 
     def describe(self) -> Iterable[Family]:
-        """The names of what is exposed, by which a registry refuses to hold two of them."""
+        """The metrics without values; a registry compares their names, to refuse duplicates."""
         return self._families({})
 
     def collect(self) -> Iterable[Family]:
-        """What is exposed now: of one moment, since the sources are copied together."""
+        """The metrics with their values now, all of one moment, because the sources are copied together."""
         with held(*self._sources.values()):
             copies = {name: snapshot(source, name) for name, source in self._sources.items()}
         return self._families({name: report_of(copy, self._specs[name]) for name, copy in copies.items()})
@@ -115,7 +115,7 @@ def _name_of(spec: MetricSpec) -> str:
 
 
 def _parameters(spec: MetricSpec) -> dict[str, str]:
-    """Every parameter, so that all series of a name have the same labels, and what else was chosen."""
+    """Every parameter, so that all series of a name have the same labels, and other choices that are no defaults."""
     chosen = {name: choice_text(value) for name, value in spec.parameters}
     if (undefined := number_text(spec.zero_division)) != number_text(entry_of(spec.name).zero_division):
         chosen["zero_division"] = undefined

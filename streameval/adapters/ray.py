@@ -91,7 +91,7 @@ def merge(states: Iterable[ObjectRef[bytes | State]]) -> State:
     MergeError
         If the configurations of the states differ.
     FormatError, InputError
-        If there is no state, or something is none; what a task of yours raised on purpose as an error of this package.
+        If there is no state, or an object is no state; and every error of this package that one of your tasks raised.
 
     Examples
     --------

@@ -76,9 +76,9 @@ def states(df: DataFrame, job: Job) -> DataFrame:
 
 
 def merged(states: DataFrame, job: Job) -> State:
-    """Run the job that a data frame of `states` describes, and merge them.
+    """Run the job that a data frame of `states` describes, and merge its states.
 
-    Where a worker could not read its rows, its error is raised; that of Spark with all its traces is its cause.
+    If a worker could not read its rows, the worker's error is raised; its cause is that of Spark with all traces.
     """
     with raise_ours(PySparkException, _ours):
         rows = states.select("state").collect()
@@ -131,9 +131,9 @@ def evaluate_by_key(
     df: DataFrame, actual: str, predicted: str | None = None, *, keys: str | Iterable[str], metrics: Metrics = None,
     **options: Unpack[RowOptions],
 ) -> DataFrame:  # fmt: skip
-    """Count the rows of each key: states per partition and key, the only rows that are shuffled, merged per key.
+    """Count the rows of each key: only a state for each partition and key is shuffled, and states are merged by key.
 
-    Errors are those of `evaluate_table`; what only rows can tell, the action raises within an error of Spark.
+    Errors are those of `evaluate_table`; those that depend on rows are raised by the action, within an error of Spark.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def evaluate_by_key(
     keys
         One column, or several: strings, integers, booleans; null is a key too.
     actual, predicted, metrics, **options
-        As for `evaluate`; rows are not sliced besides.
+        As for `evaluate`; rows are not sliced in addition.
 
     Returns
     -------

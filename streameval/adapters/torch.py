@@ -39,8 +39,8 @@ def sync(evaluator: StateT, group: ProcessGroup | None = None) -> StateT:
     MergeError
         If configurations of ranks differ. Every rank raises it, with the same message, and none waits for another.
     InputError
-        If there is no process group, or this process is not in it; on every rank, if what one of them gave is no
-        evaluator.
+        If there is no process group, or this process is not in it; on every rank, if one of them passed an object that
+        is no evaluator.
 
     Examples
     --------

@@ -271,7 +271,7 @@ def _option(name: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=described(name, kind))
 
 
-_SAID = {
+_REWORDED = {
     r"^Value error, ": "",
     r"Input should be a valid number.*": "must be a number",
     r"Input should be a valid integer.*": "must be an integer",
@@ -308,6 +308,6 @@ def usage_error(error: Any) -> str:
 
 
 def _translated(message: str) -> str:
-    for theirs, ours in _SAID.items():
+    for theirs, ours in _REWORDED.items():
         message = re.sub(theirs, ours, message)
     return message

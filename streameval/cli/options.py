@@ -33,7 +33,7 @@ _SCORED = (
 
 _TRUTHS = ("y_true", "labels", "truth", "actual")  # usual names of a column of true labels
 _ESCAPES = {r"\t": "\t", r"\n": "\n"}  # separators as typed in a shell
-_JUDGED = 1000  # bad rows are compared with the limit after every 1000 rows
+_CHECKED = 1000  # bad rows are compared with the limit after every 1000 rows
 
 
 def names_of(options: list[str] | None) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def tolerance_of(text: str) -> Callable[..., None]:
         raise UserError(f"--max-bad must be a number of rows or per cent, such as 10 or 1%, not {text!r}")
 
     def check(counting: Counting, rows: int, *, is_all: bool = False) -> None:
-        bad, of = counting.skipped, rows if is_all else -(-counting.last_skipped // _JUDGED) * _JUDGED
+        bad, of = counting.skipped, rows if is_all else -(-counting.last_skipped // _CHECKED) * _CHECKED
         if of > rows or bad <= (most * of / 100 if is_percent else most):
             return
         enough = Fraction(-(-bad * 1000 // of), 10) if is_percent else bad

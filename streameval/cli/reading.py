@@ -28,7 +28,7 @@ from streameval.tabular.sources import files_of, open_source
 STDIN = "-"
 
 _ROWS = 2**16
-_SELDOM = 200_000  # objects between searches for cycles, which rows do not have; usual searches take 10 % of the time
+_COLLECTED = 200_000  # objects between searches for cycles, which rows lack; by default they take 10 % of the time
 _PAUSE = 0.2  # seconds between checks of a growing file, or of standard input
 
 
@@ -220,7 +220,7 @@ def count(
 ) -> bool:
     """Count all rows, or the first ``limit``; returns whether Ctrl-C ended the counting."""
     collected = gc.get_threshold()
-    gc.set_threshold(_SELDOM, *collected[1:])
+    gc.set_threshold(_COLLECTED, *collected[1:])
     try:
         for source in sources:
             if source.growing is not None:

@@ -46,11 +46,11 @@ class Choice:
     Attributes
     ----------
     threshold, value
-        A score at or above it is a prediction; infinite to predict nothing. Of equally good ones the greatest. What it
-        reaches, exactly.
+        A score at or above the threshold is a prediction; infinity predicts nothing. Among equally good thresholds it
+        is the greatest. ``value`` is what it reaches, exactly.
     bound
-        No threshold reaches more (for `pcut`: comes closer). Equal to ``value`` where no better one can hide in a
-        mixed bin.
+        No threshold reaches more (for `pcut`: comes closer). Equal to ``value`` if no better threshold can lie within
+        a mixed bin.
     """
 
     threshold: float

@@ -239,7 +239,7 @@ class CalibrationCurve:
     Attributes
     ----------
     mean_score, frequency
-        The mean score of each bucket, and the fraction of positives in it; calibrated scores have them equal.
+        The mean score of each bucket, and the fraction of positives in it; they are equal if scores are calibrated.
     weight
         How many scores each holds (their weight).
     low, high

@@ -323,7 +323,7 @@ def _read(text: object) -> tuple[MetricInfo, str | None, dict[str, Any]]:
             raise MetricError(f"cannot read {part!r} in {quoted(text)}; write name=value, each name once")
         choices[key] = value
     known = {parameter.name: parameter for parameter in entry.parameters}
-    return entry, average, {key: _said(known.get(key), key, value) for key, value in choices.items()}
+    return entry, average, {key: _choice_of(known.get(key), key, value) for key, value in choices.items()}
 
 
 def _entry_in(words: str, text: str, choices: dict[str, str]) -> tuple[MetricInfo, str | None]:
@@ -348,7 +348,7 @@ def _entry_in(words: str, text: str, choices: dict[str, str]) -> tuple[MetricInf
     return entry_of(text), UNSET
 
 
-def _said(parameter: Parameter | None, key: str, value: str) -> Choice:
+def _choice_of(parameter: Parameter | None, key: str, value: str) -> Choice:
     """The value of the text of a choice; any word is passed on, because choices are checked later."""
     if key == "empty" or (parameter is not None and parameter.choices):
         return value

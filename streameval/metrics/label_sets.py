@@ -150,7 +150,7 @@ class Concurrence:
 
 
 def concurrence(pairs: PairTables) -> Concurrence:
-    """Of all labels; see `Evaluator.concurrence`."""
+    """The `Concurrence` of all labels; see `Evaluator.concurrence`."""
     defined = {label: as_float(value) for label, value in scumble_per_label(pairs).items() if value is not None}
     per_label = dict(sorted(defined.items(), key=lambda pair: -pair[1]))
     return Concurrence(as_float(scumble(pairs)), as_float(scumble_cv(pairs)), per_label, label_interactions(pairs))

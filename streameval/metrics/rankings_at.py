@@ -314,7 +314,7 @@ def average_precision_of(groups: Groups, divisors: IntArray, k: int) -> Fraction
 
 
 def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: int) -> Fraction:
-    """The same over the true labels up to k, for each number of them in the group that straddles k."""
+    """The same, divided by the hits among the first k: for each number of hits in the group that straddles k."""
     units = 0
     for (cutoff, sure, places, size, true, a, g), (t, upto, square) in hits:
         if cutoff != k:

@@ -227,7 +227,7 @@ def _mean_at(paths: list[tuple[Path, int]], goal: Objective, edge: IntArray, *, 
 def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     """The threshold with as many predictions as there are true labels, as nearly as can be (PCut).
 
-    Of one label, or one threshold for all of them for None. ``value`` is how many predictions there are too many
+    For one label, or, with None, one threshold for all labels. ``value`` is how many predictions there are too many
     (negative: too few), weighted; ``bound`` is 0 where a threshold inside a mixed bin may come closer.
 
     Sources: Yang 2001; Read, Pfahringer, Holmes & Frank 2011, Classifier chains for multi-label classification,

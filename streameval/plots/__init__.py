@@ -1,8 +1,8 @@
 """Pictures, drawn with matplotlib (the extra ``plot``), which is imported when one is drawn, not before.
 
-Each takes an evaluator, a single metric, a window, or what holds one; or arrays of examples x labels, ``y_true`` and
-``y_pred`` or ``y_score``. Of more labels, slices or rows than ``limit`` only so many are drawn, as the title says.
-``ax`` are the axes to draw on, new ones if None, which are returned; ``title`` is the text above, "" for none.
+Each takes an evaluator, a single metric, a window, or an object that holds one; or arrays of examples x labels,
+``y_true`` and ``y_pred`` or ``y_score``. At most ``limit`` labels, slices or rows are drawn; the title says if these
+are not all. ``ax`` are the axes to draw on, which are returned; None makes new ones. ``title`` may be "" for no title.
 """
 
 from inspect import signature

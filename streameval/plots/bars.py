@@ -114,7 +114,7 @@ def plot_slices(
     metric
         Which metric; the first of the evaluator by default.
     by
-        Of a `Sliced`: a name, or a combination of names, whose slices are drawn; None draws all.
+        For a `Sliced`: a name, or a combination of names, whose slices are drawn; None draws all.
     """
     limit = check_number("limit", limit, 1)
     runs = runs_of(source, by=by)
@@ -163,7 +163,7 @@ def plot_compare(
     ----------
     source
         Evaluators, metrics or windows by name, ``{"old": ev, "new": other}``, a trace of several, or a `Sliced`.
-        A change is that from the first to the last.
+        Changes are from the first to the last.
     metrics
         Which metrics; those of the first run that are numbers by default. One with a value per label, such as
         ``"f1_per_label"``, is compared label by label.

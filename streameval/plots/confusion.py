@@ -47,13 +47,13 @@ def plot_confusion_matrix(
     source, y_pred
         An evaluator with confusions of pairs; or arrays; or what its `confusion_matrix` returned.
     values
-        Of an evaluator: what a cell adds up, as in `Evaluator.confusion_matrix`; "shares" by default.
+        For an evaluator: what a cell adds up, as in `Evaluator.confusion_matrix`; "shares" by default.
     normalize
         As in `Matrix.dense`: "true" colours each row by what became of the true label. None shows the sums.
     numbers
-        Whether to write numbers into the cells; by default, where labels are few.
+        Whether to write numbers into the cells; by default, if labels are few.
     limit
-        Of more labels than this, those that are most often true are drawn.
+        How many labels are drawn at most: those that are most often true.
     cmap
         Colours, by their name in matplotlib.
     """
@@ -90,19 +90,19 @@ def plot_cooccurrence(
 ) -> Axes:
     """Draw how many examples have both of two labels.
 
-    Of what is symmetric only the lower half is drawn. The diagonal, how often a label occurs at all, is left out, which
-    would outshine the rest.
+    Of a symmetric matrix only the lower half is drawn. The diagonal, how often a label occurs at all, is left out,
+    because it would outshine the rest.
 
     Parameters
     ----------
     source, y_pred
         An evaluator with the co-occurrence of pairs; or arrays; or what its `cooccurrence` returned.
     side
-        Of an evaluator: which labels, as in `Evaluator.cooccurrence`; the true ones by default.
+        For an evaluator: which labels, as in `Evaluator.cooccurrence`; the true ones by default.
     numbers, cmap
         As in `plot_confusion_matrix`.
     limit
-        Of more labels than this, those with the largest values are drawn.
+        How many labels are drawn at most: those with the largest values.
     """
     limit = check_number("limit", limit, 1)
     if not isinstance(source, Matrix):
@@ -139,7 +139,7 @@ def plot_multilabel_confusion(
     source, y_pred
         An evaluator; or arrays; or what its `per_label` returned.
     limit
-        Of more labels than this, those that are most often true are drawn.
+        How many labels are drawn at most: those that are most often true.
     """
     limit = check_number("limit", limit, 1)
     table = source if isinstance(source, LabelTable) else cast("LabelTable", run_of(source, y_pred).per_label())

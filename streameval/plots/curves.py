@@ -42,7 +42,7 @@ def plot_roc_curve(
     source, y_score
         An evaluator, or several by name; or arrays; or what ``roc_curve()`` of an evaluator returned. At most eight.
     labels
-        Of an evaluator: the labels to draw; None draws all labels together.
+        For an evaluator: the labels to draw; None draws all labels together.
     """
     lines = _lines(source, y_score, "roc_curve", labels)
     ax = _unit_axes(ax, "false positive rate", "true positive rate", title, "ROC curve")
@@ -60,7 +60,7 @@ def plot_precision_recall_curve(
 ) -> Axes:
     """Draw precision over recall in steps: between two points, the precision of the higher recall.
 
-    Of a single curve a dotted line is the fraction of positives, which guessing has as its precision.
+    With a single curve, a dotted line is the fraction of positives, which is the precision of guessing.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def plot_calibration_curve(
     source, y_score
         An evaluator; or arrays; or what ``calibration_curve()`` of an evaluator returned.
     label
-        Of an evaluator: which label; None takes all labels together.
+        For an evaluator: which label; None takes all labels together.
     """
     what, curve = "Calibration", cast("CalibrationCurve", source)
     if not isinstance(source, CalibrationCurve):
@@ -132,9 +132,9 @@ def plot_thresholds(
     source, y_score
         An evaluator; or arrays; or what ``precision_recall_curve()`` of an evaluator returned.
     label
-        Of an evaluator: which label; None takes all labels together.
+        For an evaluator: which label; None takes all labels together.
     beta
-        Which F it is.
+        The weight of recall in F, as for F-beta.
     """
     what, curve, best = "Thresholds", cast("PrecisionRecallCurve", source), math.nan
     if not isinstance(source, PrecisionRecallCurve):

@@ -28,7 +28,7 @@ except ImportError:
 
 _NO_LITERAL = (ValueError, SyntaxError, MemoryError, RecursionError)
 _LITERALS = ("(", ")"), ('"', '"')  # the ends of tuples, and of strings that may hold a list
-_LOOKED_AT = 10_000  # distinct cells at most, by which the separator is judged
+_SAMPLE = 10_000  # distinct cells at most, by which the separator is judged
 _TOKEN = re.compile(
     r"""\s*(np\.\w+\()?('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s,:'"\[\]{}()]+)(?(1)\))\s*,?""", re.DOTALL
 )
@@ -242,7 +242,7 @@ def check_cells(table: Any, columns: Columns, sep: str | None, state: Any) -> No
             cells = [*dict.fromkeys(cell for row in rows if isinstance(cell := row.get(name), str))]
         elif name in names and is_string(table.column(name).type):
             cells = pc.unique(table.column(name)).to_pylist()
-        strings[name] = [cell for cell in cells[:_LOOKED_AT] if cell and not _WRITTEN.fullmatch(cell)]
+        strings[name] = [cell for cell in cells[:_SAMPLE] if cell and not _WRITTEN.fullmatch(cell)]
         if role == "scores":
             bare = {cell: _SCORE.sub("", cell) for cell in strings[name]}
             strings[name] = [*dict.fromkeys(labels for cell, labels in bare.items() if labels != cell)]

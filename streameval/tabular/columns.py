@@ -158,7 +158,7 @@ class Columns:
         return [name for name in map(str, names) if name not in (*self.by, self.weight)]
 
     def wide(self, role: str, names: Iterable[object]) -> dict[str, str] | None:
-        """The label of each column where several are named, as by a pattern; None where there is one."""
+        """The label of each column of a role that has a column for each label; None for a role with a single column."""
         return _wide(self, tuple(names)).get(role)
 
     def labels_in(self, names: Iterable[object]) -> set[str]:

@@ -59,7 +59,7 @@ class Counting:
             self._labels = self._labels or labels
             if other := sorted(labels ^ self._labels):
                 some = f"some tables have columns for the labels {quoted(other, 300)}, but some have none"
-                raise InputError(f"{block.place(0)}: {some}; give those that have the same columns")
+                raise InputError(f"{block.place(0)}: {some}; give only tables with the same columns")
 
     def _add(self, rows: Any, first: int, block: Block) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What every adapter to an engine is made of: a `Job` goes to the workers, states come back as bytes and are merged."""
+"""The core of every adapter to an engine: a `Job` goes to the workers, and states come back as bytes to be merged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COUNTED = ("threshold", "rows", "labels", "unknown", "label_limit")  # options 
 
 
 class RowOptions(TypedDict, total=False):
-    """What every function that counts the rows of a table takes besides metrics and labels; see `Job.of`."""
+    """Options of every function that counts rows of a table, besides ``metrics`` and the columns; see `Job.of`."""
 
     scores: Names | None
     weight: str | None

@@ -241,7 +241,7 @@ def grouped(blocks: Iterable[Block], columns: Columns) -> Iterator[Block]:
         examples[name] = column.take(firsts)
         numbers = _codes(table.column(name))
         if name != label and (wrong := numbers != np.repeat(numbers[firsts], np.diff(offsets))).any():
-            differs = f"column {name!r} differs among the rows of an example; give all rows of one the same"
+            differs = f"column {name!r} differs among the rows of an example; give all its rows the same value"
             raise InputError(f"{whole.place(int(wrong.argmax()))}: {differs}")
     names, size = examples[example].to_pylist(), sum(part.size for part in parts)
     yield Block(pa.table(examples), lambda row: f"example {quoted(names[row])}", size, parts[0].sep)

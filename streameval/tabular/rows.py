@@ -16,7 +16,7 @@ from streameval.tabular.columns import SEPARATORS, WIDE, Columns
 
 _COLUMN = re.compile(r"column (['\"])(.*?)\1( of the truths)?")
 _ROW = re.compile(r" \(row (\d+) of the batch\)")
-_KNOWN = 100  # rows after which every key should have occurred
+_MANY = 100  # rows after which every key should have occurred
 _AT_ONCE = 4096  # rows counted in one call: so many that the cost of the call is negligible
 
 
@@ -73,7 +73,7 @@ def filled(blocks: Iterator[Block], columns: Columns) -> Iterator[Block]:
     for block in blocks:
         objects = [row for row in block.rows if isinstance(row, Mapping)] if isinstance(block.rows, list) else []
         names |= dict.fromkeys(chain.from_iterable(objects)) if objects else lists
-        if (count := count + len(objects)) >= _KNOWN and not lists.keys() <= names.keys():
+        if (count := count + len(objects)) >= _MANY and not lists.keys() <= names.keys():
             break
         rows = [{**lists, **row} if isinstance(row, Mapping) else row for row in objects and block.rows]
         yield replace(block, rows=rows) if objects else block
@@ -156,7 +156,7 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
         for row in rows:
             if row.keys() != rows[0].keys() and columns.wide(role, row) != wide:
                 differ = f"{name!r} names other columns in some rows: {quoted([*row], 300)}"
-                raise InputError(f"{differ}; give all rows the same")
+                raise InputError(f"{differ}; give all rows the same columns")
         parts = [(label, _numbers(rows, column, role, columns)) for column, label in wide.items()]
         return [{label: values[row] for label, values in parts} for row in range(len(rows))]
     values = column_of(rows, name, role)

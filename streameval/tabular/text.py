@@ -319,7 +319,7 @@ class _Csv:
         self.header, self.width, self.places = list[str](), 0, dict[str, int]()  # places of the columns that are read
 
     def records(self, data: bytes, delimiter: str) -> Iterator[tuple[int, list[str] | csv.Error]]:
-        """How many lines come before each row, and its cells."""
+        """For each row, how many lines come before it, and its cells, or the error of reading it."""
         lines = io.StringIO(data.decode(errors="surrogateescape"), newline="")
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         while True:

@@ -66,7 +66,7 @@ class RiverMetric(MultiLabelMetric):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether predictions are meant to be scores, which a threshold makes binary predictions of."""
+        """Whether predictions must be scores, which a threshold turns into binary predictions."""
         return self.metric.reads_scores
 
     @property

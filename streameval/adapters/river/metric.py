@@ -46,7 +46,7 @@ class MultiLabelMetric(MultiOutputMetric):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether predictions are meant to be scores, which a threshold makes binary predictions of."""
+        """Whether predictions must be scores, which a threshold turns into binary predictions."""
         return False
 
     def works_with(self, model: Estimator) -> bool:
@@ -122,7 +122,7 @@ class CountedMetric(MultiLabelMetric):
 
     @property
     def reads_scores(self) -> bool:
-        """Whether predictions are meant to be scores, which a threshold makes binary predictions of."""
+        """Whether predictions must be scores, which a threshold turns into binary predictions."""
         return self.threshold is not None  # type: ignore[attr-defined]  # a parameter of every subclass
 
     @property
@@ -139,7 +139,7 @@ class CountedMetric(MultiLabelMetric):
         return cast("float", self._counts.get(self._spec))
 
     def merge(self, other: Self) -> None:
-        """Add all that another object of this class has counted. It stays as it is.
+        """Add all that another object of this class has counted. The other object does not change.
 
         `MergeError` if it is of another class or configuration; nothing has changed then.
         """
@@ -147,7 +147,7 @@ class CountedMetric(MultiLabelMetric):
         self._own_counts().merge(other._counts)
 
     def unmerge(self, other: Self) -> None:
-        """Take out all that another object of this class has counted: the exact inverse of `merge`. It stays as it is.
+        """Take out all that another object of this class has counted, which does not change: the inverse of `merge`.
 
         `MergeError` as there, `RevertError` if the counts show that it was not merged; nothing has changed then.
         """
@@ -205,15 +205,15 @@ class MetricCollection(MultiLabelMetric, Metrics):  # type: ignore[misc]  # a su
     """A collection of metrics of this package, as River's ``metrics.base.Metrics``, which share their counts.
 
     Metrics with equal labels, threshold and counts count together, so twenty cost about as much as one. The members are
-    copies: what was passed in stays as it is. A member that is updated by itself goes on by itself. With metrics of
-    River, or a `RiverMetric`, use ``metrics.base.Metrics``, in which each counts by itself.
+    copies: what was passed in stays as it is. A member that is updated separately has its own counts from then on. With
+    metrics of River, or a `RiverMetric`, use ``metrics.base.Metrics``, in which each metric counts separately.
 
     Parameters
     ----------
     metrics
         The metrics, in the order in which they are listed.
     str_sep
-        What stands between them when they are printed.
+        The separator of the metrics when they are printed.
 
     Examples
     --------

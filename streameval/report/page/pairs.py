@@ -1,4 +1,4 @@
-"""Which labels are taken for which: the matrix of those most mistaken, and the most frequent confusions."""
+"""The section of confused labels: the matrix of the labels most often mistaken, and the most frequent confusions."""
 
 from __future__ import annotations
 
