@@ -51,6 +51,8 @@ def extensions() -> list[Extension]:
     """The kernel, or nothing."""
     if MODE not in ("auto", "require", "skip"):
         raise SystemExit(f"STREAMEVAL_BUILD must be auto, require or skip, not {MODE!r}")
+    if sys.maxsize < 2**63 - 1:  # there the package cannot be imported, whichever kernel it has
+        raise SystemExit("error: streameval requires a 64-bit Python, and this one has 32 bits; install a 64-bit one")
     if MODE == "skip":
         return []
     problem = works()

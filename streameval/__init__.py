@@ -14,6 +14,9 @@ import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
+if _sys.maxsize < 2**63 - 1:  # there numpy counts in 32 bits
+    raise ImportError("streameval requires a 64-bit Python, and this one has 32 bits; install a 64-bit one")
+
 import numpy as _numpy  # noqa: F401  # imported first, it takes a tenth less time
 
 from streameval.errors import (
@@ -63,9 +66,6 @@ if TYPE_CHECKING:
     from streameval.windows.fading import Fading as Fading
     from streameval.windows.sliding import Rolling as Rolling, TimeRolling as TimeRolling
     from streameval.windows.tumbling import ClosedWindow as ClosedWindow, Tumbling as Tumbling
-
-if _sys.maxsize < 2**63 - 1:  # there numpy counts in 32 bits
-    raise ImportError("streameval requires a 64-bit Python, and this one has 32 bits; install a 64-bit one")
 
 __version__ = _VERSION
 

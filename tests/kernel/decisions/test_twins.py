@@ -6,6 +6,7 @@ import importlib
 import operator
 import os
 import random
+import runpy
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -730,10 +732,17 @@ def test_the_backend_can_be_chosen_when_the_package_is_imported(value: str, orde
     assert orders_seen in done.stdout + done.stderr
 
 
-def test_a_python_of_32_bits_is_refused_when_the_package_is_imported(monkeypatch: pytest.MonkeyPatch):
+def test_a_python_of_32_bits_is_refused_when_the_package_is_imported_or_built(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "maxsize", 2**31 - 1)
     with pytest.raises(ImportError, match=r"requires a 64-bit Python"):
         importlib.reload(se)
+    tools = SimpleNamespace(Extension=None, setup=None, new_compiler=None, customize_compiler=None, build_ext=object)
+    for module in ("", "._distutils.ccompiler", "._distutils.sysconfig", ".command.build_ext"):
+        monkeypatch.setitem(sys.modules, f"setuptools{module}", tools)  # which not every Python has
+    for mode in ("auto", "require", "skip"):
+        monkeypatch.setenv("STREAMEVAL_BUILD", mode)
+        with pytest.raises(SystemExit, match=r"requires a 64-bit Python"):
+            runpy.run_path(str(Path(__file__).parents[3] / "setup.py"))
 
 
 @needs_compiled
