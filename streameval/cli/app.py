@@ -160,10 +160,10 @@ def merge(states: list[Path], save: Path | None = None, **options: Any) -> int:
     streameval merge monday.state tuesday.state --report both.html
     streameval merge *day.state --format json
     """
-    states = [each for path in states for each in matches_of(path)]
+    states = matches_of(*states)
     read = [path for path in states if save is None or identity(path) != identity(save)]
     output = Output({**options, "save": save}, read)
-    result = Result.of(look_at(merged(states))).with_checks(output.checks)
+    result = Result.of(look_at(merged(states, None if options["force"] else save))).with_checks(output.checks)
     notes = [f"{save} was one of the merged states, and now holds their sum"] if len(read) < len(states) else []
     return output.write(result.document({"files": [*map(str, states)]}, notes=notes), result)
 
@@ -205,7 +205,7 @@ def report(
     streameval report today.state -o today.html --title 'Photos' --meta model=v7
     streameval report monday.state tuesday.state -o days.html --meta data=May
     """
-    states = [each for path in states for each in matches_of(path)]
+    states = matches_of(*states)
     check_outputs({"--output of a page": page}, states, force)
     if wrong := [fact for fact in meta or () if "=" not in fact]:
         raise UserError(f"--meta {wrong[0]!r} must be NAME=VALUE, such as 'model=v7'")

@@ -16,7 +16,7 @@ from streameval.cli.outputs import check_outputs, format_of, identity, write_out
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note, say, until_unread
-from streameval.errors import MetricError, StreamevalError, above, naming, warn
+from streameval.errors import FormatError, MetricError, StreamevalError, naming, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.guarding import look_at
 from streameval.evaluation.metric import Metric
@@ -36,7 +36,6 @@ from streameval.windows.base import Window
 
 Counted: TypeAlias = Evaluator | Metric
 
-_load = above("delivery.checkpoint", "load")
 _READ = Evaluator, Metric, Sliced, Window, Trace
 _HELD = {Sliced: "with slices", Evaluator: "without slices"}
 _SIZES = ("examples", "weight")
@@ -124,17 +123,20 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
 
 def load_state(path: Path, *, part: bool = False) -> Any:
     """The object that a file counts with. A ``part`` of a merge may be a ledger, and its warnings are not repeated."""
+    from streameval.delivery.checkpoint import load  # only here, as help should be quick
+
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
         raise no_file(path)
     try:
-        state: Any = _load(path)
+        state: Any = load(path)
         while not isinstance(state, _READ) and not (part and hasattr(state, "shards")):
             state = state.total() if hasattr(state, "total") else state.evaluator
     except StreamevalError as error:
         why = str(error).removeprefix(f"{path}: ")
-        raise UserError(f"{path} is not a saved state: {why}".removesuffix(": ")) from None
+        what = "is not a saved state" if isinstance(error, FormatError) else "cannot be read"
+        raise UserError(f"{path} {what}: {why}".removesuffix(": ")) from None
     if isinstance(state, Trace):
         page = f"streameval.load({str(path)!r}).save_html('page.html')"
         raise UserError(f"{path} holds a Trace; write its page with {page}")
@@ -153,8 +155,9 @@ def load_states(paths: Sequence[Path], *, parts: bool = False) -> Iterator[tuple
         yield path, load_state(path, part=parts)
 
 
-def merged(paths: list[Path]) -> Any:
-    states = _with_one_ledger(load_states(paths, parts=True))
+def merged(paths: list[Path], save: Path | None) -> Any:
+    """The sum of what files hold; `UserError` if one of them is a ledger and the file that it is to replace."""
+    states = _with_one_ledger(load_states(paths, parts=True), None if save is None else identity(save))
     first, total = next(states)
     for path, part in states:
         if type(part) is not type(total):
@@ -165,12 +168,15 @@ def merged(paths: list[Path]) -> Any:
     return total
 
 
-def _with_one_ledger(states: Iterable[tuple[Path, Any]]) -> Iterator[tuple[Path, Any]]:
+def _with_one_ledger(states: Iterable[tuple[Path, Any]], saved: object) -> Iterator[tuple[Path, Any]]:
     """The states without ledgers, then the total of all ledgers together, in which each shard counts once."""
     ledgers = list[tuple[Path, Any]]()
     for path, state in states:
         if not hasattr(state, "shards"):
             yield path, state
+        elif identity(path) == saved:
+            lost = f"--save {path} would replace a ledger by a sum, without the shards that it holds"
+            raise UserError(f"{lost}; name another, or give --force")
         elif ledgers:
             with naming(path):
                 ledgers[0][1].merge(state)

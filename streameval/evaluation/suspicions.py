@@ -140,7 +140,8 @@ def _of_characters(counted: _Counted) -> _Warnings:
     mark = next((mark for mark in "[,;| " if mark in names), "")
     if mark and sum(str(name).isalnum() for name in names) > 1:
         way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
-        yield "characters", f"each label is one character, such as {mark!r}, as set(string) gives; give {way}"
+        way = wording(f", as set(string) gives; give {way}", "; give whole labels")
+        yield "characters", f"each label is one character, such as {mark!r}{way}"
     are_letters = all(isinstance(name, str) and name in ascii_lowercase for name in names)
     many = counted.cells[[1, 3]].sum() > 2 * counted.examples
     if are_letters and len(names) > 4 and many and "".join(sorted(map(str, names))) not in ascii_lowercase:

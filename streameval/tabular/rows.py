@@ -160,10 +160,10 @@ def _lists(rows: list[Any], name: Any, role: str, columns: Columns) -> list[Any]
         parts = [(label, _numbers(rows, column, role, columns)) for column, label in wide.items()]
         return [{label: values[row] for label, values in parts} for row in range(len(rows))]
     values = column_of(rows, name, role)
-    if str in set(map(type, values)) and role != "scores":
+    if str in set(map(type, values)) and (columns.sep is None or role != "scores"):
         if columns.sep is None:
             number, string = next(pair for pair in enumerate(values) if isinstance(pair[1], str))
-            sep = next((one for one in "|" + SEPARATORS if one in string), ",")
+            sep = next((one for one in "|" + SEPARATORS if one in string and string[0] not in "[{"), ",")
             advice = f"split strings with {option('sep', sep)} or another separator, or give lists"
             raise InputError(f"column {name!r} (row {number} of the batch) is the string {quoted(string)}; {advice}")
         from streameval.tabular.cells import list_of

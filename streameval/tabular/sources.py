@@ -49,8 +49,12 @@ def are_paths(source: object) -> TypeGuard[list[PathLike]]:
     return isinstance(source, list | tuple) and bool(source) and all(isinstance(p, str | os.PathLike) for p in source)
 
 
-def matches_of(path: PathLike) -> list[Path]:
-    """The file or folder of a path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
+def matches_of(*paths: PathLike) -> list[Path]:
+    """The file or folder of each path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
+    return [match for path in paths for match in _matches_of(path)]
+
+
+def _matches_of(path: PathLike) -> list[Path]:
     if not (text := os.fspath(path)):
         raise InputError("a path is the empty string; name a file, a folder or a pattern")
     if os.path.exists(text):  # noqa: PTH110  # False too for text that is too long for a name
@@ -186,7 +190,7 @@ def _polars(frame: Any, columns: Columns, size: int) -> Opened:
 def open_files(paths: Iterable[PathLike], columns: Columns, size: int) -> Opened:
     """The rows of files; each file is read with its own column types, which may differ."""
     schemas, blocks = list[tuple[Any, str]](), list[Iterator[Block]]()
-    for place in [match for each in paths for match in matches_of(each)]:
+    for place in matches_of(*paths):
         by_format: dict[str, list[str]] = {}
         for file in _within(place):
             by_format.setdefault(_format(file), []).append(str(file))

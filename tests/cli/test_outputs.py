@@ -158,6 +158,21 @@ def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
     assert content() == before | {"single": se.F1().to_bytes()}
 
 
+@pytest.mark.parametrize("name", ["ledger", "./ledger"])
+def test_a_ledger_is_replaced_by_its_sum_only_by_force(run, folder, name):
+    ledger = se.Ledger()
+    ledger.put("shard", 1, se.load("one"))
+    ledger.save("ledger")
+    before = content()
+    for paths in (["ledger", "one"], ["one", "ledger"], ["ledger"]):
+        lost = "--save ledger would replace a ledger by a sum, without the shards that it holds; name another, or give"
+        refused(run("merge", *paths, "--save", name), lost)
+    assert content() == before
+    assert run("merge", "ledger", "one", "--save", "two").code == 0
+    assert run("merge", "ledger", "one", "--save", name, "--force").code == 0
+    assert se.load("ledger").examples == 2
+
+
 def test_a_state_with_a_limit_is_merged_into_one_without(run, folder):
     few = se.Evaluator(label_limit=2)
     few.update({"cat"}, {"dog"})

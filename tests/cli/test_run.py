@@ -70,6 +70,7 @@ def refused(ran, *message: str) -> None:
     ("t.csv", b'a,p\nx,"y\n', "t.csv:2: not CSV"),
     ("t.jsonl", b'a,p\nx,y\n', "t.jsonl:1:1: not JSON: unexpected character...; if this is CSV"),
     ("t.json", b'"a","p"\n"x","y"\n', "t.json:1:4: not JSON: unexpected content...; if this is CSV"),
+    ("t.csv", b'{"a","p"}\nx,y\n', "t.csv:1:5: not JSON"), ("t.csv.gz", b'{"a","p"}\nx,y\n', "t.csv.gz:1:5: not JSON"),
     ("t.csv", b"a,q\nx,y\n", "t.csv:1: there is no column 'p' (--predicted)"),
     ("t.csv", b"A,p\nx,y\n", "t.csv:1: there is no column 'a' (--actual); did you mean 'A'? The"),
     ("t.csv", b"a,p,p\nx,y,z\n", "t.csv:1: 2 columns are named 'p'"),
@@ -91,7 +92,9 @@ def refused(ran, *message: str) -> None:
 def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
     parts = message.split("...")  # orjson's versions word what is between them differently
-    refused(run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html"), *parts)
+    ran = run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html")
+    refused(ran, *parts)
+    assert "rename" not in ran.err or ".csv" not in name
     if name in ("t.npy", "t.pkl", "t.xlsx"):  # of which nobody wants to know the columns
         refused(run("evaluate", name), message)
     assert [path.name for path in tmp_path.iterdir()] == [name]
@@ -266,7 +269,15 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     refused(ran, "held holds a Trace; write its page with streameval.load('held').save_html('page.html')\n")
     assert hasattr(se.Trace, "save_html")
     se.Ledger().save("ledger")
-    refused(run("show", "ledger"), "ledger is not a saved state: the ledger is empty and does not know what to count")
+    refused(run("show", "ledger"), "ledger cannot be read: the ledger is empty and does not know what to count")
+    ledger = se.Ledger(se.Evaluator(label_limit=1))
+    for label in "ab":
+        one = se.Evaluator()
+        one.update({label}, {label})
+        ledger.put(label, 1, one)
+    ledger.save("limited")
+    for command in ("show", "thresholds"):
+        refused(run(command, "limited"), "limited cannot be read: label 'b' is one too many: label_limit is 1")
     lacking = "scores, which the state does not hold; save one with --scores and --metrics"
     refused(run("show", "plain", "-m", "roc_auc"), f": roc_auc_macro requires {lacking} roc_auc_macro\n")
     scored = se.Evaluator(["ndcg(k=2)"])
@@ -336,6 +347,7 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y": [True, False], "p": [True, False, True]}, "", "'y' has 2 columns, but there are 3 in the predictions; give"),
     ({"y": ["a"], "p": ["a"], "w": 1.5}, "--by w", "by strings, integers, booleans and null: write it as a string"),
     ({"y": "a", "s": "0.5"}, "-s s --sep ,", "not '0.5'; if each row is of one label, give --example and --label\n"),
+    ({"y": ["a"], "s": '{"a": 0.5}'}, "-s s", "the string '{\"a\": 0.5}'; split strings with --sep ',' or another"),
     ({"y": ["a"], "s": ["a"]}, "-s s", "column 's' must hold an object label: number, or a list of (label, number)"),
     ({"y": ["a"], "p": ["a"]}, "--labels a --labels a", "streameval: --labels holds 'a' twice; name each label once"),
     ({"y": ["a"], "s": {"a": 1}}, "-s s -t t.json", "streameval: --threshold must be a number or one number per label"),
@@ -374,6 +386,7 @@ def test_no_form_of_input_has_a_message_in_the_words_of_python(run, tmp_path, op
     ([{"y": {"a": None}, "p": ["a"]}], "-p p", "is unknown; --mask marks unknown truths: is it inverted?\n"),
     ([{"y": [True, False, False, True], "s": [0, 1, 2, 3]}], "-s s -m ndcg", "as argsort gives; give scores\n"),
     ([{"y": ["A"], "p": ["b"]}], "-p p", "no true label is a predicted one"),
+    ([{"y": ["[", "a"], "p": ["[", "b"]}], "-p p", "one character, such as '['; give whole labels\n"),
 ])  # fmt: skip
 def test_warnings_give_advice_for_the_shell(run, tmp_path, rows, options, message):
     lines = "".join(json.dumps(row) + "\n" for row in rows)
