@@ -23,6 +23,7 @@ from streameval.progressive.trace import Trace
 from streameval.schema.config import Weight
 from streameval.schema.text import check_choice, check_number, python_value, quoted
 from streameval.windows.base import Window
+from streameval.windows.times import whole_span
 from streameval.wire.envelope import PENDING
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import SPAN, TUPLE, put_value, take_value
@@ -366,10 +367,11 @@ def _bytes_of(key: Hashable, entry: _Entry, predictions: Predictions) -> bytes:
 
 def _checked_age(max_age: Any) -> Any:
     with suppress(TypeError, ValueError, ArithmeticError):
-        age = instant(max_age)
+        age = whole_span(max_age, "max_age")
         if age >= age - age and not isinstance(age, bool):
             return age
-    raise InputError(f"max_age must be a number or a timedelta, not negative, not {quoted(max_age)}")
+    must = "max_age must be a number or a timedelta of whole microseconds, not negative"
+    raise InputError(f"{must}, not {quoted(max_age)}")
 
 
 setattr(Pending, "get", absent("get", "call evaluator.get()"))  # noqa: B010  # documentation leaves it out

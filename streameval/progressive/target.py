@@ -15,6 +15,7 @@ from streameval.metrics.spec import MetricSpec
 from streameval.schema.labels import PerLabel
 from streameval.schema.text import quoted
 from streameval.windows.base import Window
+from streameval.windows.times import is_iso
 from streameval.wire.values import plain_time
 
 Values: TypeAlias = dict[str, float | PerLabel]
@@ -146,7 +147,7 @@ def check_order(before: Any, t: Any, name: str) -> None:
         raise InputError(f"{name} must be numbers or datetimes of one kind, not {pair}") from None
     if not fits:
         if hasattr(t, "__iter__") or t != t:
-            advice = ", as datetime.fromisoformat gives" * isinstance(t, str)
+            advice = ", as datetime.fromisoformat gives" * is_iso(t)
             raise InputError(f"{name} is {quoted(t)}; give a number or a datetime{advice}")
         advice = "the time of the call" if name == "t" else "examples in order of time"
         raise InputError(f"{name} goes backwards, from {quoted(before)} to {quoted(t)}; give {advice}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -18,6 +19,7 @@ from streameval.kernel.types import FloatArray, IntArray
 from streameval.schema.text import check_number, number_or_none, python_value, quoted
 from streameval.states.history import ALWAYS
 from streameval.wire.blocks import DamageError
+from streameval.wire.values import plain_time
 
 Time: TypeAlias = date | np.datetime64 | float
 Period: TypeAlias = timedelta | float
@@ -110,7 +112,7 @@ class _Calendar(Clock):
         if isinstance(t, date):
             return (t.toordinal() - _EPOCH.toordinal()) * _DAY, False
         must = f"{name} must be a datetime, date or numpy.datetime64"
-        advice = f"; give datetime.fromisoformat({quoted(t)})" * isinstance(t, str)
+        advice = f"; give datetime.fromisoformat({quoted(t)})" * is_iso(t)
         raise InputError(f"{must}, as the period is a timedelta, not {quoted(t)}{advice}")
 
     def keys(self, times: object) -> Moments:
@@ -208,11 +210,10 @@ class _Line(Clock):
 
 def clock_of(period: object, name: str) -> Clock:
     """The clock for a period: it reads dates for a timedelta, else numbers."""
-    if isinstance(period, np.timedelta64) and isinstance(plain := period.item(), timedelta):  # months are an int
-        period = plain
+    if isinstance(period, timedelta | np.timedelta64) and getattr(period, "dtype", None) != "m8":  # has a unit
+        with suppress(TypeError, ArithmeticError):  # of months, or too long
+            period = whole_span(period, name)
     if isinstance(period, timedelta):
-        if period != period or getattr(period, "nanoseconds", False):
-            raise InputError(f"{name} must be a whole number of microseconds, not {quoted(period)}")
         micro = period // _MICROSECOND
         if not 0 < micro < _FAR:
             raise InputError(f"{name} must be longer than 0 and shorter than 100,000 years, not {quoted(period)}")
@@ -236,6 +237,21 @@ def saved_clock(kind: int, period: int) -> Clock:
     if kind == _Line.kind:
         return clock_of(_number_of(period), "length")
     raise DamageError(f"there is no clock {kind}, {period}")
+
+
+def whole_span(span: Any, name: str) -> Any:
+    """A span of time as Python has it; `InputError` if it is finer than a microsecond, or numpy wraps it around."""
+    plain = plain_time(span)
+    if getattr(span, "nanoseconds", False) or (plain is not span and np.timedelta64(plain).astype(span.dtype) != span):
+        raise InputError(f"{name} must be a whole number of microseconds, not {quoted(span)}")
+    return plain
+
+
+def is_iso(t: object) -> bool:
+    """Whether a time is a string that ``datetime.fromisoformat`` reads."""
+    with suppress(ValueError):
+        return isinstance(t, str) and bool(datetime.fromisoformat(t))
+    return False
 
 
 def agreed(aware: bool | None, so_far: bool | None) -> None:

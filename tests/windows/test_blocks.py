@@ -258,11 +258,14 @@ def test_what_a_window_never_had_is_not_taken_out_and_what_it_evicted_is_gone(
 
 
 def test_a_period_of_numpy_is_a_timedelta():
-    for hour in (np.timedelta64(1, "h"), np.timedelta64(3600 * 10**6, "us")):
+    for hour in (np.timedelta64(1, "h"), np.timedelta64(3600 * 10**6, "us"), np.timedelta64(3600 * 10**9, "ns")):
         window = se.Tumbling(se.Evaluator([]), period=hour)
         window.merge(se.Tumbling(se.Evaluator([]), period=timedelta(hours=1)))
-    for wrong in (np.timedelta64(1, "M"), np.timedelta64(1, "ns"), np.timedelta64("NaT", "s")):
+    for wrong in (np.timedelta64(1, "M"), np.timedelta64("NaT", "s"), np.timedelta64("NaT", "ns")):
         with pytest.raises(se.InputError, match="must be a datetime"):
+            se.TimeRolling(se.Evaluator([]), period=wrong)
+    for wrong in (np.timedelta64(1, "ns"), np.timedelta64(1500, "ns"), np.timedelta64(10**18, "D")):
+        with pytest.raises(se.InputError, match="period must be a whole number of microseconds"):
             se.TimeRolling(se.Evaluator([]), period=wrong)
 
 
@@ -274,6 +277,9 @@ def test_times_that_are_strings_are_refused_with_what_makes_times_of_them():
     for times in ([day], np.array([day]), np.array([day], object)):
         with pytest.raises(se.InputError, match=rf"times\[0\] must be a datetime.*{advice}$"):
             window.update_many([{"a"}], [{"a"}], times=times)
+    for wrong in ("yesterday", "1700000000", "2024-02-30"):
+        with pytest.raises(se.InputError, match=f"as the period is a timedelta, not '{wrong}'$"):
+            window.update({"a"}, {"a"}, t=wrong)
 
 
 def test_windows_of_different_build_do_not_merge():
