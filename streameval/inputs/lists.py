@@ -21,6 +21,7 @@ ROWS = (
     "for indicators give {0}rows='indicator', for labels {1}rows='labels'",
     "for indicators give --rows indicator, for labels --rows labels",
 )  # the gaps are for other ways in Python
+_SIGNS = "for signs give {0} > 0, for labels {1}rows='labels'", "for signs write 0 and 1, for labels --rows labels"
 _LABELS, _VALUES = {int, str}, {bool, int, float, type(None)}
 _COMMON = {list, tuple, dict, set, frozenset, np.ndarray}
 _INTEGERS = {text: int(text) for text in EITHER if isinstance(text, str)}
@@ -235,4 +236,6 @@ def _ambiguous(example: Any, argument: Argument, position: int) -> InputError:
     lists = argument.lists.format("rows" if argument.many else "row")
     array = f"np.asarray({lists}{', int' * (str in map(type, labels) or lists[0] == '[')})"
     either = f"{argument.at(position)} is {quoted(example)}, which may be indicators or the {named}"
-    return InputError(f"{either}; {wording(*ROWS).format(f'{_fields_of(example) or array} or ', 'sets or ')}")
+    way, signs = _fields_of(example), {-1} <= {*map(int, labels)} <= {-1, 1}
+    ways = wording(*ROWS).format(f"{way or array} or ", "sets or ")
+    return InputError(f"{either}; {wording(*_SIGNS).format(array, 'sets or ') if signs and not way else ways}")

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import InputError
 from streameval.inputs.examples import no_example
 from streameval.inputs.lists import pairs_of, unwrapped
-from streameval.inputs.values import array_of, score_value
+from streameval.inputs.values import array_of, plain_array, score_value
 from streameval.schema.text import python_value, quoted
 from streameval.wire.fields import Sink, Source, require, varint
 from streameval.wire.values import Names, PackedValues, packed, put_values, take_values, unpacked
@@ -44,7 +44,7 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
         return [(label, score_value(score)) for label, score in pairs_of(plain) or ()] or plain
     if hasattr(y_pred, "__array__"):
         array = array_of(y_pred, "y_pred")
-        return np.array(array, subok=isinstance(array, np.ma.MaskedArray)).reshape(-1)
+        return np.array(plain_array(array, "y_pred") if np.ma.isMaskedArray(array) else array).reshape(-1)
     raise no_example(y_pred, "y_pred")
 
 

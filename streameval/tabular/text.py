@@ -150,7 +150,7 @@ def _lines(
 
 
 def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
-    parser = _Json(columns, is_csv=".csv" in name.lower())
+    parser = _Json(columns, name)
     for first, data, size in _lines(stream, name):
         rows = parser.rows(data)
         if first == 1 and len(rows) == 1 and isinstance(rows, list) and _holds_columns(rows[0]):
@@ -214,8 +214,9 @@ def _object(value: Any) -> Any:
 class _Json:
     """Parses lines: by Arrow if all columns are lists of one type, which takes half of the time, else by orjson."""
 
-    def __init__(self, columns: Columns, *, is_csv: bool) -> None:
-        self.columns, self.is_csv, self.orjson = columns, is_csv, imported("orjson", "reading JSON Lines")
+    def __init__(self, columns: Columns, name: str) -> None:
+        self.columns, self.orjson = columns, imported("orjson", "reading JSON Lines")
+        self.way = "" if ".csv" in name.lower() else "; if this is CSV, rename the file to end in .csv"
         plain = columns.scores is columns.sep is columns.example is None and not getattr(columns, "optional", None)
         self.failures = 0 if plain else _PATIENCE
         self.parsing: Any = None
@@ -281,7 +282,7 @@ class _Json:
             word = _CONSTANT.match(line.decode(), max(0, error.colno - 2))
             why = NO_JSON.format(word[1]) if word else f"not JSON: {error.msg}"
             why += "; write each object on one line" * (line.strip() == b"{")
-            why += "; if this is CSV, rename the file to end in .csv" * (not self.is_csv and b":" not in line and b"," in line)
+            why += self.way * (b":" not in line and b"," in line)
             return RowError(why, error.colno)
         except InputError as error:
             return RowError(str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import deque, namedtuple
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -175,6 +176,35 @@ def test_the_message_says_where_and_both_ways_out_are_open():
     strings = [[*map(str, row)] for row in true], [[*map(str, row)] for row in guess]
     assert counted(*strings, rows="indicator") == se_with_rows(rows_read, "indicator")
     assert counted(pa.array(true), pd.Series(guess), rows="indicator") == se_with_rows(rows_read, "indicator")
+
+
+@with_each("form", ["lists", "tuples", "deques", "series", "arrays", "one array", "indicators", "strings"])
+@pytest.mark.parametrize("rows", [[[-1, 1, 1]], [[1, -1, 1], [-1, -1, 1]]], ids=["one", "two"])
+@pytest.mark.parametrize("verb", ["update_many", "update"])
+def test_what_is_advised_for_signs_reads_them(form: str, rows: Rows, verb: str):
+    """The code in the message, as it stands there, with the names that it has."""
+    more = {"arrays": lambda rows: [*map(np.array, rows)], "one array": np.array, "indicators": list}
+    make = (more | FORMS).get(form, lambda rows: [[*map(str, row)] for row in rows])
+    options = {"rows": "indicator"} if form == "indicators" else {}
+
+    def counted_with(*sides: Any) -> se.Evaluator:
+        ev = se.Evaluator(**options)
+        getattr(ev, verb)(*(sides if verb == "update_many" else [[*side][-1] for side in sides]))
+        return ev
+
+    meant, signs = np.array(rows) > 0, make(rows)
+    for side, name in enumerate(["y_true", "y_pred"]):
+        with pytest.raises(se.InputError) as caught:
+            counted_with(*[(signs, meant), (meant, signs)][side])
+        advice = re.search(r"(?:give|for -1 and 1 give) (y|np.*?) > 0(?:.*, with y = (.*))?", str(caught.value))
+        value = signs if verb == "update_many" else [*signs][-1]
+        names = {"np": np, "numpy": np, "row": value, "rows": value, "y": value, name: value}
+        names["y"] = eval(advice[2] or "y", names)  # noqa: S307
+        read = eval(f"{advice[1]} > 0", names)  # noqa: S307
+        read = read if verb == "update_many" else [read]
+        assert counted_with(*[(read, meant), (meant, read)][side]) == counted_with(meant, meant)
+    with pytest.raises(se.InputError, match=r"give np\.asarray\(row\) or rows='indicator'"):
+        se.Evaluator().update([-1, 0, 1, 1], {3})
 
 
 @pytest.mark.parametrize("row", [named(["doc", 1, 0, 1]), named([1000, 0, 0]), named(["doc", "0", "1", "0"])], ids=str)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pandas as pd
 import pytest
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -271,7 +270,7 @@ def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
     with pytest.raises(se.InputError, match="cannot be compared"):
         pending.predict(1, {"a"}, t=3.0)
     for wrong in ("today", {1}, [1, 2]):
-        with pytest.raises(se.InputError, match="give a number or a datetime$"):
+        with pytest.raises(se.InputError, match=r"give a number or a datetime$"):
             pending.predict(1, {"a"}, t=wrong)
     with pytest.raises(se.InputError, match=r"give a number or a datetime, as datetime\.fromisoformat gives"):
         pending.predict(1, {"a"}, t="2024-02-28")
@@ -311,8 +310,25 @@ def test_times_of_numpy_have_any_unit(unit: str, max_age: object):
     np.timedelta64(1500, "ns"), pd.Timedelta(1500, "ns"), np.timedelta64(10**18, "D"),
 ])  # fmt: skip
 def test_an_age_has_a_length_in_microseconds(max_age: object):
-    with pytest.raises(se.InputError, match=r"must be a number or a timedelta of .*, not negative, not .*(Timedelta|timedelta64)"):
+    with pytest.raises(se.InputError, match=r"a timedelta of whole microseconds, not negative, not .*imedelta"):
         se.Pending(se.Evaluator(), max_age=max_age)
+
+
+@pytest.mark.parametrize("masked", [False, [0, 1, 0]], ids=["none", "one"])
+@pytest.mark.parametrize("values", [[1, 0, 1], [True, False, True], [0.75, 0.5, 0.25]], ids=str)
+def test_a_masked_array_waits_and_is_saved(values: list[Any], masked: Any):
+    scored = {"metrics": ["roc_auc_macro"], "nan": "missing"}
+    waiting = se.Pending(se.Evaluator(**scored if 0.5 in values or masked else {"metrics": ["f1_micro"]}))
+    prediction, true = np.ma.array(values, mask=masked), np.array([1, 0, 1])
+    direct = waiting.evaluator.copy()
+    direct.update(true, prediction)
+    waiting.predict(1, prediction)
+    prediction[:] = 1
+    again = se.Pending.from_bytes(waiting.to_bytes())
+    assert again.to_bytes() == waiting.to_bytes()
+    for pending in (waiting, again):
+        pending.observe(1, true)
+        assert pending.evaluator == direct
 
 
 def test_a_mask_and_a_time_are_heeded_however_many_were_observed():

@@ -285,6 +285,12 @@ def test_the_name_of_a_class_of_which_there_are_parameters_shows_its_value_only(
     metric.update({"a": True, "b": True}, {"a": False})
     assert repr(metric) == "LabelCardinality: 2."
     assert repr(adapter.MicroFBeta(beta=2)) == "MicroFBeta: 0.00%"
+    for apart, value in (
+        (adapter.MicroInformedness(), "-1."),
+        (adapter.RiverMetric(se.Markedness("micro")), "markedness_micro -1.0000"),
+    ):
+        apart.update({"a": True, "b": False}, {"a": False, "b": True})  # a value that may be negative is no fraction
+        assert repr(apart).endswith(f": {value}")
 
 
 def test_a_list_that_may_be_a_row_is_refused_until_rows_says_what_it_is():
