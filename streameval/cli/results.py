@@ -16,7 +16,7 @@ from streameval.cli.outputs import check_outputs, format_of, identity, write_out
 from streameval.cli.reading import UserError
 from streameval.cli.render import Document, show
 from streameval.cli.settings import note, say, until_unread
-from streameval.errors import FormatError, MetricError, StreamevalError, naming, warn
+from streameval.errors import FormatError, MetricError, StreamevalError, above, naming, warn
 from streameval.evaluation.evaluator import DEFAULT_METRICS, Evaluator
 from streameval.evaluation.guarding import look_at
 from streameval.evaluation.metric import Metric
@@ -36,6 +36,7 @@ from streameval.windows.base import Window
 
 Counted: TypeAlias = Evaluator | Metric
 
+_load = above("delivery.checkpoint", "load")
 _READ = Evaluator, Metric, Sliced, Window, Trace
 _HELD = {Sliced: "with slices", Evaluator: "without slices"}
 _SIZES = ("examples", "weight")
@@ -123,14 +124,12 @@ def comparison(first: Result, second: Result, paths: Sequence[Path], notes: Sequ
 
 def load_state(path: Path, *, part: bool = False) -> Any:
     """The object that a file counts with. A ``part`` of a merge may be a ledger, and its warnings are not repeated."""
-    from streameval.delivery.checkpoint import load  # only here, as help should be quick
-
     if path.is_dir():
         raise UserError(f"{path} is a folder; name a file that --save wrote")
     if not path.exists():
         raise no_file(path)
     try:
-        state: Any = load(path)
+        state: Any = _load(path)
         while not isinstance(state, _READ) and not (part and hasattr(state, "shards")):
             state = state.total() if hasattr(state, "total") else state.evaluator
     except StreamevalError as error:

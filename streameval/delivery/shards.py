@@ -103,15 +103,12 @@ def _conflict(added: SavedSum, current: SavedSum) -> ConflictError:
     name = f"shard {quoted(shard, 200)}"
     single, several = sorted((added, current), key=lambda each: len(each.shards))
     if len(single.shards) == 1:
-        return ConflictError(
-            f"{name} was compacted with {number_of(len(several.shards) - 1, 'other shard')} at "
-            f"{_at(several.shards[shard])}, and a newer state came at {_at(single.shards[shard])}; compact shards only "
-            "after their last state, and count newer examples as a new shard"
-        )
-    return ConflictError(
-        f"{name} is in two sums, at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which "
-        "cannot be separated; merge ledgers before compact(), or compact in only one of them"
-    )
+        sums = f"compacted with {number_of(len(several.shards) - 1, 'other shard')} at {_at(several.shards[shard])}"
+        way = "compact shards only after their last state, and count newer examples as a new shard"
+        return ConflictError(f"{name} was {sums}, and a newer state came at {_at(single.shards[shard])}; {way}")
+    sums = f"at {_at(current.shards[shard])} and at {_at(added.shards[shard])}, which cannot be separated"
+    way = "merge ledgers before compact(), or compact in only one of them"
+    return ConflictError(f"{name} is in two sums, {sums}; {way}")
 
 
 def _at(shard: Shard) -> str:

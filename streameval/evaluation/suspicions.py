@@ -12,7 +12,7 @@ import numpy as np
 from streameval.errors import is_silent, option, wording
 from streameval.evaluation.core import Core
 from streameval.evaluation.kinds import KINDS
-from streameval.inputs.columns import DECLARE, SIDES, Reader
+from streameval.inputs.columns import DECLARE, LABELS, SIDES, Reader
 from streameval.inputs.lists import ROWS
 from streameval.inputs.samples import Sample
 from streameval.inputs.values import THRESHOLD
@@ -139,9 +139,8 @@ def _of_characters(counted: _Counted) -> _Warnings:
         return
     mark = next((mark for mark in "[,;| " if mark in names), "")
     if mark and sum(str(name).isalnum() for name in names) > 1:
-        way = "ast.literal_eval(string)" if mark == "[" else f"string.split({mark!r})"
-        way = wording(f", as set(string) gives; give {way}", "; give whole labels")
-        yield "characters", f"each label is one character, such as {mark!r}{way}"
+        way = f"as set(string) gives; give {'ast.literal_eval(string)' if mark == '[' else f'string.split({mark!r})'}"
+        yield "characters", f"each label is one character, such as {mark!r}{wording(f', {way}', '; give whole labels')}"
     are_letters = all(isinstance(name, str) and name in ascii_lowercase for name in names)
     many = counted.cells[[1, 3]].sum() > 2 * counted.examples
     if are_letters and len(names) > 4 and many and "".join(sorted(map(str, names))) not in ascii_lowercase:
@@ -350,7 +349,7 @@ def _of_ignored(counted: _Counted) -> _Warnings:
         is_ignored = sample.labels and not positives.any() and declared.isdisjoint(sample.labels)
         if counted.config.unknown == "ignore" and is_ignored:
             which = f"{wording(*SIDES[name])} is ignored, such as {quoted(next(iter(sample.labels.values())))}"
-            yield f"ignored {name}", f"every label of {which}; none is among {wording('labels=[...]', '--labels')}"
+            yield f"ignored {name}", f"every label of {which}; none is among {wording(*LABELS)}"
 
 
 def _of_threshold(counted: _Counted) -> _Warnings:

@@ -21,7 +21,8 @@ from streameval.schema.text import number_of, printable, quoted, suggestion
 TRUE, PRED, MASK = 1, 2, 4  # the bit of a cell that a positive value of an argument sets
 NAMES = {TRUE: "y_true", PRED: "y_pred", MASK: "mask"}
 SIDES = {"y_true": ("y_true", "the true labels"), "y_pred": ("y_pred", "the predictions"), "mask": ("mask", "the mask")}
-DECLARE = "construct with labels=[...]", "give --labels [...]"  # where columns have no names
+LABELS = "labels=[...]", "--labels [...]"
+DECLARE = f"construct with {LABELS[0]}", f"give {LABELS[1]}"  # where columns have no names
 EXAMPLES = 4096  # Python objects of any size that are read at a time
 IGNORED = -1  # the column of a label that ``unknown="ignore"`` drops
 

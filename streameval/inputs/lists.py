@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from streameval.errors import InputError, LabelError, wording
-from streameval.inputs.columns import PRED, Argument
+from streameval.inputs.columns import LABELS, PRED, Argument
 from streameval.inputs.forms import FRAMES, ONE, are_numbered, columns_of, form_of, resolved
 from streameval.inputs.values import THRESHOLD, array_of, score_value
 from streameval.kernel.types import EITHER, Places
@@ -159,8 +159,7 @@ def _row(values: list[Any], kinds: set[type], argument: Argument, position: int)
         if first != first:
             kind, advice = "missing label", "leave it out"
         either = f"{name} is {values}, which may be a row of one label, or hold a {kind}"
-        declared = wording("labels=[...]", "--labels [...]")
-        raise LabelError(f"{either}; {advice}, or declare the one label with {declared}")
+        raise LabelError(f"{either}; {advice}, or declare the one label with {wording(*LABELS)}")
     if len(values) == 2:
         argument.twos.add(position)
     return np.array(values, None if kinds <= {bool} or kinds <= {float} else object)

@@ -23,7 +23,6 @@ from streameval.schema.labels import Key, Label, in_order, keys_of
 from streameval.schema.recording import ExampleScores
 from streameval.schema.text import label_text, number_of, python_value, quoted, type_text
 
-_DECLARED = "labels=, in the order of columns", "--labels, in the order of columns"
 _LABELS = 10_000  # how many labels of an argument are noted
 _FIRST, _EXAMPLES = 3, 12  # examples that are described, and how many labels of each
 
@@ -115,7 +114,8 @@ class Sample:
         """Note where labels come from, how many columns there are, if any, and which labels are ignored."""
         self.width = self.width or width
         if self.width:
-            unnamed = "the positions of columns" if config.labels is None else wording(*_DECLARED)
+            declared = f"{wording('labels=', '--labels')}, in the order of columns"
+            unnamed = "the positions of columns" if config.labels is None else declared
             self.source = "the names of columns" if is_named else unnamed
             if not is_named:  # each column stands for a label
                 self.mention(range(self.width) if config.labels is None else config.labels)

@@ -107,10 +107,8 @@ def _each(tables: CurveTables, *, pooled: bool) -> Iterator[_Bins]:
     offsets, bins, counts, common, words = tables.pool if pooled else tables.read
     if len(bins) and (int(bins.min()) < _ZERO or int(bins.max()) > _ONE):
         worst = binned.edges_of(np.array([int(bins.min()), int(bins.max())])).tolist()
-        raise MetricError(
-            f"this metric requires probabilities, but scores from about {worst[0]:g} to {worst[1]:g} were counted; "
-            "map them to [0, 1] before updating"
-        )
+        counted = f"scores from about {worst[0]:g} to {worst[1]:g} were counted"
+        raise MetricError(f"this metric requires probabilities, but {counted}; map them to [0, 1] before updating")
     moments = tables.moments
     if moments is None:
         if (counts >= _MANY).any():

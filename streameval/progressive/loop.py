@@ -76,10 +76,8 @@ class Predictor:
         return scored
 
     def _single(self, y_pred: object) -> InputError:
-        return InputError(
-            f"{self._name} is not a multi-label model: it predicts {quoted(y_pred)}; its predictions must be "
-            "collections of labels, or mappings label -> bool or score"
-        )
+        must = "its predictions must be collections of labels, or mappings label -> bool or score"
+        return InputError(f"{self._name} is not a multi-label model: it predicts {quoted(y_pred)}; {must}")
 
 
 def _method(model: object, name: str, why: str = "", advice: str = "") -> Callable[..., object]:

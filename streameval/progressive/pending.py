@@ -201,10 +201,8 @@ class Pending(Holder, Generic[EvaluatorT]):
         evicted = f"{self.evicted['max_age']} by max_age and {self.evicted['max_pending']} by max_pending"
         why = f"it was never predicted, was observed before, or was evicted (so far {evicted})"
         why = "it is older than max_age" if key in self._waiting else self._twin(key) or why
-        raise InputError(
-            f"no prediction waits under key {quoted(key)}: {why}; "
-            'with no_prediction="count" such truths are counted in without_prediction'
-        )
+        way = 'with no_prediction="count" such truths are counted in without_prediction'
+        raise InputError(f"no prediction waits under key {quoted(key)}: {why}; {way}")
 
     def _twin(self, key: Hashable) -> str:
         """Advice if no prediction waits under this key, but one under the same number as a string, or the reverse."""

@@ -98,11 +98,10 @@ def all_read_scores(kinds: Mapping[str, bool]) -> bool:
     """Whether evaluators, by name, all read scores, or `InputError` if only some do."""
     if len(set(kinds.values())) > 1:
         scores, labels = (", ".join(name for name, reads in kinds.items() if reads is kind) for kind in (True, False))
-        raise InputError(
-            f"a model predicts either scores or labels, but scores are read by {scores} (for a threshold, rankings or "
-            f"curves) and labels by {labels}; construct all with threshold=, evaluate them separately, or give "
-            'predict="labels" if none is for rankings or curves'
-        )
+        both = f"scores are read by {scores} (for a threshold, rankings or curves) and labels by {labels}"
+        way = "construct all with threshold=, evaluate them separately"
+        way += ', or give predict="labels" if none is for rankings or curves'
+        raise InputError(f"a model predicts either scores or labels, but {both}; {way}")
     return any(kinds.values())
 
 

@@ -324,9 +324,8 @@ class Trace(Holder):
 
         axis, along, lines = self._lines()
         if not along:
-            raise InputError(
-                f"there is nothing to plot: no row was recorded yet, the first is after {self._every} examples"
-            )
+            no_row = f"no row was recorded yet, the first is after {self._every} examples"
+            raise InputError(f"there is nothing to plot: {no_row}")
         if metrics is not None:
             wanted, known = set(_names_of(metrics)), {line.metric for line in lines}
             if missing := wanted - known:

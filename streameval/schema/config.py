@@ -150,9 +150,8 @@ def _readable(value: Any) -> Any:
 
 def label_tuple(labels: Iterable[object]) -> tuple[Label, ...]:
     if isinstance(labels, str | bytes):
-        raise LabelError(
-            f"labels must be a list of labels, not the string {quoted(labels)}; write labels=[{quoted(labels)}]"
-        )
+        string = quoted(labels)
+        raise LabelError(f"labels must be a list of labels, not the string {string}; write labels=[{string}]")
     if isinstance(labels, AbstractSet | Mapping):
         unordered = f"labels must be in order, not a {type(labels).__name__}"
         advice = "sorted(...)"

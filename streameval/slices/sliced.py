@@ -183,10 +183,9 @@ class Sliced(Mergeable, Generic[A]):
             if group.selected([key])[0]:
                 raise RevertError(f"cannot revert: no example of {group.axis.describe(key)} was counted")
         elif part.examples == 1 and group.rest.examples:
-            raise RevertError(
-                f"cannot revert: this is the last example of {group.axis.describe(key)}, and the value that should get "
-                f"its slice is no longer known; construct with max_slices={group.axis.max_slices + 1} or more"
-            )
+            last = f"this is the last example of {group.axis.describe(key)}"
+            why = f"cannot revert: {last}, and the value that should get its slice is no longer known"
+            raise RevertError(f"{why}; construct with max_slices={group.axis.max_slices + 1} or more")
         count_unused_labels(part, 1, guarded=True)
         return part
 
@@ -270,11 +269,9 @@ class Sliced(Mergeable, Generic[A]):
         taken = list[tuple[A, A]]()
         for group, theirs in zip(self._slices, other._slices, strict=True):
             if group.rest.examples or theirs.rest.examples:
-                raise MergeError(
-                    f"cannot unmerge: by {group.axis.describe()}, examples of several values were counted together, "
-                    "and the values that should have slices are no longer known; construct with a max_slices= above "
-                    f"{group.axis.max_slices}"
-                )
+                mixed = f"by {group.axis.describe()}, examples of several values were counted together"
+                why = f"cannot unmerge: {mixed}, and the values that should have slices are no longer known"
+                raise MergeError(f"{why}; construct with a max_slices= above {group.axis.max_slices}")
             for key, part in theirs.slices.items():
                 if part.examples:
                     if key not in group.slices:

@@ -397,6 +397,5 @@ class State(ABC, Generic[K]):
 
 def refusal() -> RevertError:
     """The exception for reverting what was not counted."""
-    return RevertError(
-        "cannot revert: no such example was counted, or not with this weight; revert only what was updated before"
-    )
+    absent = "no such example was counted, or not with this weight"
+    return RevertError(f"cannot revert: {absent}; revert only what was updated before")

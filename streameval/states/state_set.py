@@ -103,12 +103,10 @@ class StateSet:
             self.labels.check_beyond, once = 2 * len(names), int(np.count_nonzero(times[fixed:] == 1))
             if 10 * once >= 9 * max(count, IDENTIFIERS):
                 self.labels.check_beyond = sys.maxsize
-                notes_of(self.labels.guard).warn(
-                    "identifiers",
-                    f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}, as identifiers "
-                    "do; check that labels are read from the right place"
-                    + wording(", or bound them with label_limit=", ""),
-                )
+                many = f"{once} of {count} labels occur in one example only, such as {quoted(names[-1])}"
+                way = "check that labels are read from the right place"
+                way += wording(", or bound them with label_limit=", "")
+                notes_of(self.labels.guard).warn("identifiers", f"{many}, as identifiers do; {way}")
         elif count > limit and new.any():
             added = sorted((names[fixed + place] for place in np.flatnonzero(new).tolist()), key=in_order)
             # Columns of refused labels keep the fast path off until they are dropped, which visits all labels.
@@ -116,10 +114,9 @@ class StateSet:
                 notes_of(self.labels.guard).change(unsure=True)
             further, room = " besides the declared ones" if fixed else "", max(0, len(added) + limit - count)
             declare = "raise label_limit, or declare the labels and drop the rest with unknown='ignore'"
-            raise LabelError(
-                f"label {quoted(added[room])} is one too many: label_limit is {limit}, and there would be {count} "
-                f"labels{further}; {wording(declare, 'name a state with a higher limit, or with none, first')}"
-            )
+            way = wording(declare, "name a state with a higher limit, or with none, first")
+            many = f"label {quoted(added[room])} is one too many: label_limit is {limit}"
+            raise LabelError(f"{many}, and there would be {count} labels{further}; {way}")
 
     def count_one(self, example: Example, sign: int) -> None:
         """Count one example (sign 1) or revert it (sign -1)."""

@@ -200,8 +200,6 @@ def _scores(table: Any, columns: Columns) -> Any:
     named = pa.types.is_null(kind) or pa.types.is_map(kind) or (pa.types.is_struct(inner) and not _is_deep(inner))
     if named or (inner is not kind and (pa.types.is_floating(inner) or pa.types.is_decimal(inner))):
         return column
-    raise InputError(
-        f"column {name!r} holds {type_text(kind)}; scores are a map label -> number, a list of structs (label, "
-        "number), a struct with a number for each label, or a list of floating-point numbers in the order of the "
-        "declared labels"
-    )
+    forms = "a map label -> number, a list of structs (label, number), a struct with a number for each label"
+    forms += ", or a list of floating-point numbers in the order of the declared labels"
+    raise InputError(f"column {name!r} holds {type_text(kind)}; scores are {forms}")

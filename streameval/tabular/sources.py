@@ -51,11 +51,9 @@ def are_paths(source: object) -> TypeGuard[list[PathLike]]:
 
 def matches_of(*paths: PathLike) -> list[Path]:
     """The file or folder of each path; or all that match a pattern such as ``"predictions/*.parquet"``, sorted."""
-    return [match for path in paths for match in _matches_of(path)]
-
-
-def _matches_of(path: PathLike) -> list[Path]:
-    if not (text := os.fspath(path)):
+    if len(paths) != 1:
+        return [match for path in paths for match in matches_of(path)]
+    if not (text := os.fspath(paths[0])):
         raise InputError("a path is the empty string; name a file, a folder or a pattern")
     if os.path.exists(text):  # noqa: PTH110  # False too for text that is too long for a name
         return [Path(text)]
@@ -108,9 +106,8 @@ def _open(source: Any, columns: Columns, size: int) -> Opened:
         return open_files(paths, columns, size)
     if isinstance(source, type | io.TextIOBase):  # a class has its objects' attributes
         text = "source is a file that is open as text; give its path, or open it in binary mode, with 'rb'"
-        raise InputError(
-            f"source must be an object, not a class, {quoted(source)}" if isinstance(source, type) else text
-        )
+        kind = f"source must be an object, not a class, {quoted(source)}"
+        raise InputError(kind if isinstance(source, type) else text)
     # A Parquet file, and a scanner of Arrow.
     source = source.iter_batches(size) if hasattr(source, "schema_arrow") else source
     source = source.to_reader() if hasattr(source, "projected_schema") else source

@@ -154,9 +154,8 @@ def _read_lines(stream: Any, name: str, columns: Columns) -> Iterator[_Rows]:
     for first, data, size in _lines(stream, name):
         rows = parser.rows(data)
         if first == 1 and len(rows) == 1 and isinstance(rows, list) and _holds_columns(rows[0]):
-            raise InputError(
-                f"{name} holds columns, as DataFrame.to_json() writes them; write rows, with orient='records'"
-            )
+            columnar = f"{name} holds columns, as DataFrame.to_json() writes them"
+            raise InputError(f"{columnar}; write rows, with orient='records'")
         yield rows, partial(_line, first, data), size
 
 

@@ -257,10 +257,9 @@ class Rolling(_Recent[A]):
 
     def merge(self, other: Self) -> NoReturn:  # noqa: ARG002
         """Not supported, raises `MergeError`: two streams have no common order."""
-        raise MergeError(
-            "cannot merge: Rolling windows have no common order, so the last examples of both are unknown; merge their "
-            "snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
-        )
+        why = "Rolling windows have no common order, so the last examples of both are unknown"
+        way = "merge their snapshots, a.snapshot() + b.snapshot(), or use TimeRolling, whose examples have times"
+        raise MergeError(f"cannot merge: {why}; {way}")
 
     def _numbers(self) -> tuple[int, ...]:
         return (self._size,)

@@ -55,10 +55,9 @@ class MultiLabelMetric(MultiOutputMetric):
         `InputError` if the metric was built to read scores: River's evaluation loops would never pass it any.
         """
         if self.reads_scores:
-            raise InputError(
-                f"{type(self).__name__} has a threshold or a metric of scores, but River passes multi-label metrics "
-                "hard labels; leave these out, or use streameval.progressive_evaluate, which passes probabilities"
-            )
+            scored = f"{type(self).__name__} has a threshold or a metric of scores"
+            way = "leave these out, or use streameval.progressive_evaluate, which passes probabilities"
+            raise InputError(f"{scored}, but River passes multi-label metrics hard labels; {way}")
         while isinstance(model, Pipeline):
             model = list(model.steps.values())[-1]
         return isinstance(model, MultiLabelClassifier)
@@ -104,13 +103,8 @@ class CountedMetric(MultiLabelMetric):
         for name, value in copies.items():
             setattr(self, name, value)
         options = {name: copies.pop(name) for name in ("labels", "unknown", "threshold", "label_limit", "rows")}
-        self._spec = build_spec(
-            self._entry.name,
-            average=self._average,
-            zero_division=copies.pop("zero_division"),
-            empty=copies.pop("empty", "zero_division"),
-            parameters=copies,
-        )
+        undefined = {"zero_division": copies.pop("zero_division"), "empty": copies.pop("empty", "zero_division")}
+        self._spec = build_spec(self._entry.name, average=self._average, **undefined, parameters=copies)
         keep = [name for required in options_for([self._spec]) for name in required.keep()]
         self._counts = Evaluator([], keep=keep, **options)
         self._sharing: Sharing | None = None
