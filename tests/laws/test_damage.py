@@ -139,11 +139,12 @@ def test_what_nothing_can_have_written_is_refused(kind: str):
 
 def hostile() -> Iterator[tuple[str, bytes]]:
     """Small files that claim much, and larger ones in which everything claims something."""
-    for size in (2**16, 2**31, 2**62, 2**64 - 1):
-        for image, step in {"ledger-compacted": 3, "checkpoint": 3, "pending": 7, "trace-metrics": 11}.items():
-            body = IMAGES[image][:-4]
-            for at in range(8, len(body), step):
-                yield f"{image}, {size} at {at}", sealed(body[:at] + varint(size) + body[at + 1 :])
+    steps = {"ledger-compacted": 3, "checkpoint": 3, "pending": 7, "trace-metrics": 11}
+    images = {name: data for name, make in write.MAKE.items() if len(data := make().to_bytes()) < 1000}
+    for size in (2**16, 2**31, 2**40, 2**62, 2**64 - 1):
+        for image, data in images.items():  # of every kind of state and every holder
+            for at in range(8, len(data) - 4, steps.get(image, 31)):
+                yield f"{image}, {size} at {at}", sealed(data[:at] + varint(size) + data[at + 1 : -4])
     many = 100_000
     yield "many sums of nothing", sealed(HEAD + b"\x30" + varint(len(EMPTY)) + EMPTY + varint(many) + bytes(many))
     shards = [(b"%06d" % number, 0, 1, NO) for number in range(20_000)]
