@@ -1,4 +1,4 @@
-"""The expressions that a message prints, and what they make of the argument that it is about."""
+"""Find the expressions that an error message recommends, and evaluate them on the argument that was refused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pandas as pd
 import scipy.sparse
 
 _LIBRARIES: dict[str, Any] = {"np": np, "numpy": np, "pd": pd, "pandas": pd, "scipy": scipy, "ast": ast}
-_EACH = {"row", "string", "counter", "each", "example", "value"}  # one example, or one of its values
+_EACH = {"row", "string", "counter", "each", "example", "value"}  # names for one example or one of its values
 _WHOLE = {"y", "rows", "y_true", "y_pred", "mask", "argument"}
 _KINDS = (ast.Call, ast.Subscript, ast.ListComp, ast.List, ast.Compare)
 
 
 @cache
 def expressions(message: str) -> list[str]:
-    """The longest expressions behind "give" and the like; what begins with a dot is of the argument itself."""
+    """The longest expressions after words like "give"; one that begins with a dot is an attribute of the argument."""
     codes = []
     for opening in re.finditer(r"(?<= )(?=[\w\[(.])", message):
         if not re.search(r"\b(give|write|with|or|label|example|for \w+) $", message[: opening.start()]):
@@ -42,7 +42,7 @@ def names_in(code: str) -> set[str]:
 
 
 def evaluated(code: str, message: str, argument: Any, *, many: bool) -> Any:
-    """An argument, one example or a list of some, as an expression of a message about it makes it of all of them."""
+    """The value of a recommended expression: for one example, or with ``many`` for all examples of a batch."""
     code = re.sub(r"y_(true|pred)\[\d+\]", "example", code)
     parts = names_in(code)
     definition = re.search(r", with y = (numpy[^;]*)", message)
@@ -50,8 +50,8 @@ def evaluated(code: str, message: str, argument: Any, *, many: bool) -> Any:
     def made(part: Any) -> Any:
         names = dict.fromkeys(_WHOLE | _EACH, part)
         if definition is not None:
-            names["y"] = eval(definition[1], {**_LIBRARIES, **names})  # noqa: S307  # of the package's own message
-        return eval(code, {**_LIBRARIES, **names})  # noqa: S307  # of the package's own message
+            names["y"] = eval(definition[1], {**_LIBRARIES, **names})  # noqa: S307  # code from our own message
+        return eval(code, {**_LIBRARIES, **names})  # noqa: S307  # code from our own message
 
     def of_one(example: Any) -> Any:
         if "value" in parts and isinstance(example, dict):

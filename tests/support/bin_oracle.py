@@ -1,6 +1,6 @@
-"""The bounds of metrics of binned scores by plain loops over bins, in fractions, from what the metrics' pages promise.
+"""The bounds of metrics of binned scores, computed in fractions by plain loops over bins, as the metrics' pages state.
 
-Scores of a bin are known if those of each class are all equal; otherwise nothing is known of their order.
+If all scores of a class in a bin are equal, they are known; otherwise their order within the bin is unknown.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ SCORED = ("brier_score", "log_loss", "expected_calibration_error")
 
 _NONE = -math.inf
 _CLASSES = (0, 1)
-_MARGIN = Fraction(1, 2**45)  # what bounds of the log loss leave for the rounding of logarithms
-_TINY = Fraction(1, 2**500)  # below it -log(1 - v) is v, but for what no float64 shows
+_MARGIN = Fraction(1, 2**45)  # relative margin of the bounds of the log loss for the rounding of logarithms
+_TINY = Fraction(1, 2**500)  # below it, -log(1 - v) rounds to v in float64
 
 
 class End(NamedTuple):
-    """A value with its bounds, before rounding; ``slack`` units in the last place are left for logarithms.
+    """A value with its bounds, before rounding; ``slack`` is the error in ulps that logarithms may cause.
 
-    ``rounded`` says whether the value is correctly rounded all the same.
+    ``rounded`` says whether the package must round the value correctly even so.
     """
 
     low: Fraction | float
@@ -39,7 +39,7 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bin:
-    """Scores whose distance to the nearer of 0 and 1 has the same upper 12 bits. There is one object for each."""
+    """Scores whose distances to the nearer of 0 and 1 share their upper 12 bits. Each bin is one cached object."""
 
     upper: bool
     low: Fraction
@@ -73,7 +73,7 @@ def _mixed(cells: Sequence[Cell]) -> set[Bin]:
 
 
 def _ordered(cells: Sequence[Cell], order: Callable[[int, bool], int]) -> tuple[tuple, ...]:
-    """The cells with a pair as score: the bin, or where the bin is mixed, a place in it."""
+    """The cells with new scores, in which ``order`` says the place of each cell within its mixed bin."""
     mixed, result = _mixed(cells), []
     for at, (score, true, weight) in enumerate(cells):
         inside = score != _NONE and bin_of(score) in mixed
@@ -85,7 +85,7 @@ def _ordered(cells: Sequence[Cell], order: Callable[[int, bool], int]) -> tuple[
 
 @cache
 def _orders(cells: tuple[Cell, ...]) -> list[tuple[tuple, ...]]:
-    """Mixed bins with all positives in front, as ties, and with all negatives in front of each positive by itself."""
+    """Orders within mixed bins: negatives first, then the positives one by one; all tied; positives first."""
     orders: tuple[Callable[[int, bool], int], ...] = (
         lambda at, true: -at - 1 if true else 0,
         lambda _, __: 0,
@@ -95,7 +95,7 @@ def _orders(cells: tuple[Cell, ...]) -> list[tuple[tuple, ...]]:
 
 
 def _by_order(define: Callable[..., Any], cells: Sequence[Cell], **parameters: Any) -> End | None:
-    """In the order that is best for the metric, as ties, and in the worst."""
+    """The bounds from the worst and the best order within mixed bins, and the value with ties."""
     ends = [define(order, **parameters) for order in _orders(tuple(cells))]
     if ends[0] is None:
         return None
@@ -103,9 +103,9 @@ def _by_order(define: Callable[..., Any], cells: Sequence[Cell], **parameters: A
 
 
 def _average_precision(define: Callable[..., Any], cells: Sequence[Cell], unit: int | None) -> End | None:
-    """From below by sixteen blocks of the positives of a mixed bin, each under the chord of its precisions.
+    """The lower bound cuts the positives of a mixed bin into sixteen blocks, each with the chord of its precisions.
 
-    ``unit`` is the denominator of the weights, or None without weights: then a block of one positive loses nothing.
+    ``unit`` is the denominator of the weights, or None without weights: then a block of one positive is exact.
     """
     ends = _by_order(define, cells)
     if ends is None or ends.exact:
@@ -132,7 +132,7 @@ def _average_precision(define: Callable[..., Any], cells: Sequence[Cell], unit: 
 
 
 def _binned(cells: Sequence[Cell]) -> dict[tuple[Bin, int], list[tuple[Fraction, Fraction]]]:
-    """Distance and weight of the scores of each bin and class."""
+    """For each bin and class, the pairs (distance, weight) of its scores."""
     bins: dict[tuple[Bin, int], list[tuple[Fraction, Fraction]]] = {}
     for score, true, weight in cells:
         if score != _NONE:
@@ -142,9 +142,9 @@ def _binned(cells: Sequence[Cell]) -> dict[tuple[Bin, int], list[tuple[Fraction,
 
 
 def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap: float | None) -> End | None:
-    """Each class of a bin at its mean; above it an eighth of the square of width over least argument.
+    """Each class of a bin has the loss of its mean score; the upper bound adds (width / least argument)² / 8.
 
-    Where a limit of the loss runs through the bin, or 0 is in it, only the losses at its ends are sure.
+    If ``eps`` or ``cap`` takes effect within the bin, or the bin contains 0, the losses at its ends are the bounds.
     """
     bins, least, most = _binned(cells), Fraction(eps), math.inf if cap is None else Fraction(cap)
     whole = sum((weight for held in bins.values() for _, weight in held), Fraction(0))
@@ -154,7 +154,7 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
     exact = True
     for (bin_, true), held in bins.items():
         weight = sum(weight for _, weight in held)
-        far = bin_.upper == bool(true)  # the truth is at the far end from where distances are measured
+        far = bin_.upper == bool(true)  # the probability of the truth is 1 - distance
 
         def loss(distance: Fraction, far: bool = far) -> Fraction | float:
             return minus_log(1 - max(distance, least) if far else max(distance, least))
@@ -185,7 +185,7 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
 
 
 def _calibration(define: Callable[..., Any], cells: Sequence[Cell], buckets: int, strategy: str) -> End | None:
-    """A class of a bin whose scores differ is in the bucket of its lower end, with quantiles the whole bin."""
+    """If the scores of a class in a bin differ, they go into the bucket of the bin's lower end; so do all quantiles."""
     bins = _binned(cells)
     whole = sum((weight for held in bins.values() for _, weight in held), Fraction(0))
     if not whole:
@@ -226,7 +226,7 @@ _OWN: dict[str, Callable[..., End | None]] = {
 
 
 def ends_of(name: str, unit: int | None) -> Callable[..., End | None]:
-    """The bounds of an entry, of one label or of all cells together; None where it is undefined."""
+    """A function from cells, of one label or of all labels, to the bounds of an entry; None where it is undefined."""
     own, define = _OWN.get(name, _by_order), DEFINITIONS[name]
     extra = {"unit": unit} if name == "average_precision" else {}
     return lambda cells, **parameters: own(define, cells, **parameters, **extra)

@@ -1,4 +1,4 @@
-"""Scores judged by plain loops over examples, in exact fractions, straight from the definitions."""
+"""Metrics of scores by plain loops over examples, in exact fractions, straight from the definitions."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from streameval.states.curves import CurveTables
 from tests.support.states import Counted, only_curves
 
 Cell = tuple[float, int, Fraction | int]
-"""Score (minus infinity: none), truth, weight."""
+"""Score (minus infinity if the cell has none), truth, weight."""
 
 
 def exactly(weight: float) -> Fraction | int:
-    """The weight in exact numbers: an int where it is whole, with which loops take a tenth of the time."""
+    """The weight as an exact number: an int if it is whole, because loops over ints are ten times faster."""
     exact = Fraction(weight)
     return exact.numerator if exact.denominator == 1 else exact
 
 
 def area(cells: Sequence[Cell]) -> Fraction | None:
-    """Share of the (positive, negative) pairs in order, a tie counting half."""
+    """Share of the (positive, negative) pairs that are in the right order; a tie counts as half a pair."""
     positive = [(score, weight) for score, true, weight in cells if true]
     negative = [(score, weight) for score, true, weight in cells if not true]
     halves = sum((2 if a > b else 1) * v * w for a, v in positive for b, w in negative if a >= b)
@@ -43,7 +43,7 @@ def average_precision(cells: Sequence[Cell]) -> Fraction | None:
     total = Fraction(0)
     for bound in {score for score, true, _ in cells if true}:
         tp, fp, _, _ = outcomes(cells, bound)
-        if not tp:  # positives without weight
+        if not tp:  # the positives so far have weight 0
             continue
         total += sum(weight for score, true, weight in cells if true and score == bound) * tp / (tp + fp)
     return total / whole
@@ -66,7 +66,7 @@ def outcomes(cells: Iterable[Cell], bound: float) -> tuple[Fraction, Fraction, F
 
 @cache
 def every_outcome(cells: tuple[Cell, ...]) -> dict[float, tuple[Fraction, Fraction, Fraction, Fraction]]:
-    """`outcomes` at infinity and at each score, the highest first; all parameters of a metric ask for the same."""
+    """`outcomes` at infinity and at each score, highest first; cached because all parameters of a metric use them."""
     bounds = sorted({np.inf, *(score for score, _, _ in cells)}, reverse=True)
     return {bound: outcomes(cells, bound) for bound in bounds}
 
@@ -84,7 +84,7 @@ def roc_points(cells: Sequence[Cell]) -> list[tuple[Fraction, Fraction]]:
 
 
 def roc_auc(cells: Sequence[Cell], max_fpr: float) -> Fraction | None:
-    """All of the area by pairs; a part of it under the straight lines of the curve, standardised (McClish 1989)."""
+    """The whole area by pairs, or the area under the curve up to ``max_fpr``, standardised (McClish 1989)."""
     pos, neg = totals(cells)
     if not pos or not neg:
         return None
@@ -103,9 +103,9 @@ def roc_auc(cells: Sequence[Cell], max_fpr: float) -> Fraction | None:
 def best_point(
     cells: Sequence[Cell], goal: tuple[int, int], condition: tuple[int, int], least: float
 ) -> Fraction | None:
-    """The greatest share among thresholds with a share of at least ``least``; shares are pairs of places in outcomes.
+    """The greatest share among the thresholds at which another share is at least ``least``.
 
-    Where nothing is predicted a condition on precision holds.
+    Shares are pairs of indices of outcomes. Where nothing is predicted, a condition on precision holds.
     """
     pos, neg = totals(cells)
     if 2 in (goal[1], condition[1]) and not pos:
@@ -124,7 +124,7 @@ TP_OF_PREDICTED, TP_OF_TRUE, TN_OF_FALSE = (0, 1), (0, 2), (3, 1)
 
 
 def equal_error_rate(cells: Sequence[Cell]) -> Fraction | None:
-    """Where the straight lines of the curve meet fpr = 1 - tpr."""
+    """The false positive rate where the curve, interpolated linearly, crosses fpr = 1 - tpr."""
     if not all(totals(cells)):
         return None
     points = roc_points(cells)
@@ -136,7 +136,7 @@ def equal_error_rate(cells: Sequence[Cell]) -> Fraction | None:
 
 @cache
 def minus_log(p: Fraction) -> Fraction | float:
-    """To 50 digits, also next to 1, where most digits of both logarithms cancel."""
+    """``-log(p)`` to 50 digits, also near 1, where the logarithms of numerator and denominator nearly cancel."""
     if not p:
         return np.inf
     with localcontext(prec=60 + (len(str(p.denominator)) if p > 1 - Fraction(1, 10**9) else 0)):
@@ -162,7 +162,7 @@ def log_loss(cells: Sequence[Cell], eps: float, cap: float | None) -> Fraction |
 
 
 def expected_calibration_error(cells: Sequence[Cell], buckets: int, strategy: str) -> Fraction | None:
-    """Uniform buckets are open below and closed above; a quantile is where the lower scores' share of the weight is."""
+    """Uniform buckets exclude their lower end; the weight share of lower scores decides a score's quantile bucket."""
     scored = [(Fraction(score), true, weight) for score, true, weight in cells if score != -np.inf]
     whole = Fraction(sum(weight for _, _, weight in scored))
     if not whole:
@@ -201,7 +201,7 @@ def rows_of(
     hidden: np.ndarray | None = None,
     weights: np.ndarray | None = None,
 ) -> Dense:
-    """A batch of rows as inputs would make it."""
+    """A batch of rows, as the package makes one from input."""
     places = np.arange(true.shape[1]) if columns is None else columns
     parts = [None if part is None else np.ascontiguousarray(part, np.uint8) for part in (ranked, hidden)]
     arguments = None if weights is None else np.asarray(weights, np.float64)
@@ -235,12 +235,12 @@ def state_of(*batches: Batch, width: int, fixed: bool = True) -> Counted:
 
 
 def counted(*batches: Batch, width: int) -> CurveTables:
-    """The same, ready to be read."""
+    """The tables of a state that has counted batches, ready to be read."""
     return CurveTables(state_of(*batches, width=width))
 
 
 def nasty_scores(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[str, np.ndarray]:
-    """Scores built to defeat binning, and what kind they are."""
+    """Scores on which binning is likely to fail, with the name of their kind."""
     base = float(rng.choice([0.3, 0.5, 0.7, 1.0, 1e-5, 1e-300, -4.0, 1 - 1e-7, 123.0, 5e-324]))
     kinds = {
         "uniform": lambda: rng.random(shape),
@@ -265,7 +265,7 @@ def nasty_scores(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[str,
 
 
 def _near(base: float, steps: np.ndarray) -> np.ndarray:
-    """Floats so many steps away from one."""
+    """The float64 values that are so many steps away from ``base``."""
     reach = int(np.abs(steps).max(initial=0))
     up, down = [base], [base]
     for _ in range(reach):
@@ -275,5 +275,5 @@ def _near(base: float, steps: np.ndarray) -> np.ndarray:
 
 
 def _cut(scores: np.ndarray, bits: int) -> np.ndarray:
-    """Float32 without its last bits."""
+    """Scores as float32 with their last bits cleared."""
     return (scores.astype(np.float32).view(np.uint32) >> bits << bits).view(np.float32)

@@ -1,7 +1,7 @@
-"""The definition of every entry of the catalogue, applied to streams that show what distinguishes its choices.
+"""The definition of every entry of the catalogue, applied to streams on which its options give different values.
 
-Each kind has its oracle; `expected` asks the one of the entry. Streams, specs and values are made by name from the
-catalogue, so that a new entry, parameter or average takes part by itself, or fails for want of a definition.
+Each kind of state has an oracle; `expected` asks the one of the entry. Streams, specs and parameter values come from
+the catalogue, so that a new entry, parameter or average is tested without further code, or fails without a definition.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ GRID: dict[str, tuple[Any, ...]] = {
     "max_fpr": (1.0, 0.3, 0.5), "precision": SHARES, "recall": SHARES, "sensitivity": SHARES, "specificity": SHARES,
     "eps": (2.0**-52, 0.1, 0.0, 0.3), "cap": (0.7, _LOSS), "buckets": (15, 1, 3, 4), "critical": (6.635, 0.5, 0.0, 2.0),
 }  # fmt: skip
-"""What parameters that are numbers are tried with, where the entry allows it."""
+"""The values to try for each numeric parameter, as far as the entry allows them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Examples among all labels; a label is predicted from 0.5 on. All are counted again so many times as twofold."""
+    """Examples over all labels; a score of 0.5 or more predicts a label. The counts are doubled ``doublings`` times."""
 
     examples: list[Ranked]
     ties: str = "shared"
@@ -58,7 +58,7 @@ class Stream:
 
 @cache
 def streams() -> tuple[Stream, ...]:
-    """Nothing, nothing true, everything true, then streams with ties, missing scores, masks and weights."""
+    """An empty stream, nothing true, everything true, then streams with ties, missing scores, masks and weights."""
     none = [Ranked(set(), {"a": 0.5, "b": 0.25}), Ranked(set(), {}), Ranked(set(), {"c": 0.125, "d": 0.0})]
     full = [Ranked(set(LABELS), {"a": 1.0, "c": 0.25, "d": 0.5}), Ranked(set(LABELS), dict.fromkeys(LABELS, 0.5)),
             Ranked(set(LABELS), {})]  # fmt: skip
@@ -87,7 +87,7 @@ def streams() -> tuple[Stream, ...]:
 
 
 def values_of(parameter: Any, numbers: Sequence[float] = ()) -> list[Any]:
-    """What a parameter is tried with, its default among them."""
+    """The values to try for a parameter, its default among them."""
     if parameter.choices:
         return list(parameter.choices)
     if isinstance(parameter.default, bool):
@@ -99,13 +99,13 @@ def values_of(parameter: Any, numbers: Sequence[float] = ()) -> list[Any]:
 
 
 def _specs(entry: se.MetricInfo) -> Iterator[se.MetricSpec]:
-    """Every average with every combination of parameters; what stands for 0/0 is drawn."""
+    """Every average with every combination of parameters; the value for 0/0 is drawn at random."""
     names, rng = [parameter.name for parameter in entry.parameters], random.Random(entry.name)
     products = list(itertools.product(*map(values_of, entry.parameters)))
     for values in products * (8 if len(products) == 1 else 1):
         parameters = dict(zip(names, values, strict=True))
         if parameters.get("divisor") in ("hits", "ranked") and parameters.get("unranked") == "last":
-            continue  # refused
+            continue  # such a spec is refused
         if parameters.get("divisor") == "hits" and parameters["k"] is None:
             continue
         for average in entry.averages:
@@ -120,14 +120,14 @@ UNSAID = ["zero_division"]
 
 
 DISTANCES = (0.0, 2.0**-1034, 2.0**-52, 2.0**-52 - 2.0**-65, 0.04978, 0.1, 0.25, 0.3, 0.333, 0.4, 0.4966, 0.125)
-"""From 0 or 1: where limits, buckets and bins end."""
+"""Distances of scores from 0 or 1 at which limits, buckets or bins end."""
 
 
 @cache
 def mixed_streams() -> tuple[Stream, ...]:
-    """Streams of scores that share bins with others: with their bounds one knows them, not in which order they are.
+    """Streams in which different scores share bins, so that only their bounds are known, not their order.
 
-    Among them are weights, masks, missing scores, and a bin with more positives than bounds are made for one by one.
+    They have weights, masks and missing scores, and a bin with more positives than bounds treat one by one.
     """
     made = []
     for seed in range(14):
@@ -144,18 +144,18 @@ def mixed_streams() -> tuple[Stream, ...]:
             masked = {label for label in LABELS if seed > 9 and rng.random() < 0.2}
             examples.append(Ranked(true, scores, masked, rng.choice(WEIGHTS) if seed % 2 else 1.0))
         made.append(Stream(examples))
-    least, edge = 2.0**-1022, 1 - 2184 / 8192  # of normal numbers; the greatest of the bin in which 11/15 lies
+    least, edge = 2.0**-1022, 1 - 2184 / 8192  # least normal number; greatest score of the bin that contains 11/15
     rows = [(least, edge, 2.0**-1034, edge), (least * (1 - 2.0**-11), edge, 1.5 * 2.0**-1034, edge - 2.0**-20)]
     examples = [Ranked({"c"}, dict(zip(LABELS, row, strict=True))) for row in rows]
     examples += [Ranked({"b", "d"}, {"b": 0.7, "d": 0.7})]
-    # An open bin that moves no float64; precisions of sixteen positives, whose mean is one where they are not rounded.
+    # A mixed bin that weighs too little to change a float64; sixteen precisions whose mean is right only if unrounded.
     sure = [Ranked({"a", "b"}, {"a": 0.75, "b": 0.5}), Ranked(set(), {"a": 0.25, "b": 0.25})]
     close = [
         Ranked({"b"} if unit else set(), {"b": 0.3 * (1 + unit * 2.0**-16)}, weight=2.0**-200) for unit in range(3)
     ]
     thirds = [Ranked({"a", "b"}, dict.fromkeys("ab", 1 - at / 32)) for at in (*range(15), 28)]
     thirds += [Ranked(set(), {"a": 0.25, "b": 0.25}, mask, weight) for mask, weight in ((set(), 8.0), ({"a"}, 24.0))]
-    # Bins of positives and negatives, some of which weigh so little that no float64 shows in which order they are.
+    # Bins with positives and negatives, some of which weigh so little that their order changes no float64.
     near = [0.3 * (1 + unit * 2.0**-16) for unit in (1, 2)]
     slight = [Ranked({"c", "d"}, {"c": 0.3, "d": 0.5}), Ranked(set(), {"c": 0.1, "d": 0.3}, weight=8.0)]
     slight += [Ranked({"d"}, {"c": score, "d": score}, weight=2.0**-200) for score in near]
@@ -164,21 +164,21 @@ def mixed_streams() -> tuple[Stream, ...]:
 
 @cache
 def probability_streams() -> tuple[Stream, ...]:
-    """Neighbouring bins of one unit, or of one side, and bins of more scores than int64 has room for in products.
+    """Neighbouring bins of one example each or on one side of 0.5, and counts whose products overflow int64.
 
-    Counting all again changes no mean; only the bounds of other metrics would.
+    Doubling all counts changes no mean; it would change only the bounds of other metrics.
     """
     near = [Ranked({"a", "c"}, {"a": 0.3, "b": 0.3, "c": 0.0, "d": 1.0}), Ranked({"b", "c"}, {"a": 0.8, "b": 0.7})]
     many = [Ranked({"a"}, {"a": 0.49}), Ranked({"a"}, {"a": 0.49 + 2.0**-16}), Ranked(set(), {"a": 0.7})]
-    # Their loss is the score: the mean of a bin, correctly rounded.
+    # The loss of so small a score is the score, so the mean loss of the bin is correctly rounded.
     small = [[2.0**-600 * (1 + unit * 2.0**-52) for unit in (1, 1, 1, 1, last)] for last in (3, 4)]
     fifths = [Stream([Ranked(set(), {"a": score}) for score in scores], labels=["a"]) for scores in small]
-    costly = [Ranked({"a"}, {"a": 2182 / 8192 + more}) for more in (0.0, 2.0**-20)]  # more than `_LOSS`, if only just
+    costly = [Ranked({"a"}, {"a": 2182 / 8192 + more}) for more in (0.0, 2.0**-20)]  # losses just above `_LOSS`
     return Stream(near), Stream(many, labels=["a"], doublings=40), *fifths, Stream(costly, labels=["a"])
 
 
 def _of_table(cells: Sequence[float], one: str, two: str, labels: list[str]) -> Stream:
-    """Examples that have both of two labels, the first, the second, and neither, of these weights."""
+    """Four examples with these weights: one has both labels, one only the first, one only the second, one neither."""
     sets = ({one, two}, {one}, {two}, set())
     more = {"a"} - {one, two}
     return Stream(
@@ -189,7 +189,7 @@ def _of_table(cells: Sequence[float], one: str, two: str, labels: list[str]) -> 
 
 
 def _critical(cells: Sequence[float], critical: float) -> list[float]:
-    """The weights of both labels that are nearest to a chi-squared statistic, from below and from above."""
+    """The two neighbouring weights of the cell with both labels between which chi-squared exceeds ``critical``."""
 
     def exceeds(both: float) -> bool:
         a, b, c, d = (Fraction(part) for part in (both, *cells))
@@ -205,7 +205,7 @@ def _critical(cells: Sequence[float], critical: float) -> list[float]:
 
 @cache
 def pair_streams() -> tuple[Stream, ...]:
-    """Two labels whose dependence is critical, or all but; label sets that weigh nearly the same, or very little."""
+    """Two labels with chi-squared at or next to the critical value; label sets of nearly equal or very small weight."""
     ties = [(7, 1, 2, 2), (7, 2, 1, 2), (2, 2, 1, 7), (1, 2, 7, 2), (2, 2, 7, 1)]
     made = [Stream([], labels=["a", "b"])]
     made += [_of_table(cells, "a", "b", ["a", "b"]) for cells in ties]
@@ -217,7 +217,7 @@ def pair_streams() -> tuple[Stream, ...]:
                     (1e308, 5e-324), (2.0**-150, 1.0), (3.0, 0.0)]:  # fmt: skip
         pairs = zip(({"a", "b"}, {"a"}), weights, strict=True)
         made.append(Stream([Ranked(true, {"a": 0.5, "c": 0.75}, weight=weight) for true, weight in pairs]))
-    made.append(Stream([Ranked({"a", "b"}, {"a": 0.5}), Ranked({"a", "c"}, {"b": 0.5})]))  # of one SCUMBLE above 0
+    made.append(Stream([Ranked({"a", "b"}, {"a": 0.5}), Ranked({"a", "c"}, {"b": 0.5})]))  # equal SCUMBLE above 0
     return tuple(made)
 
 
@@ -240,19 +240,19 @@ def tied_streams() -> tuple[Stream, ...]:
 
 
 MORE = {"curves": mixed_streams, "pairs": pair_streams, "rankings": tied_streams}
-"""Streams for the entries of a state besides those for all."""
+"""Further streams for the entries that read one kind of state."""
 
 
 @cache
 def cases_of(entry: se.MetricInfo, each: int = 6) -> list[tuple[Stream, list[se.MetricSpec]]]:
-    """The streams, and for each some specs: every one takes its turn, and the usual ones are always among them."""
+    """The streams, each with some specs: the usual ones always, the others in turn."""
     specs = list(dict.fromkeys(_specs(entry)))
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
     random.Random(entry.name).shuffle(specs)
     turn = itertools.cycle(specs)
     more, scored = MORE.get(entry.state, tuple)(), probability_streams() if entry.name in SCORED else ()
     each = max(min(each, len(specs)), -(-len(specs) // len(streams())))
-    single = {*more[: {"rankings": 2, "curves": 1}.get(entry.state, 0)], *scored}  # made for single mistakes
+    single = {*more[: {"rankings": 2, "curves": 1}.get(entry.state, 0)], *scored}  # each reveals one certain mistake
     return [
         (stream, specs if stream in single else list(dict.fromkeys([*usual, *itertools.islice(turn, each)])))
         for stream in (*more, *scored, *streams())
@@ -284,7 +284,7 @@ def evaluator_of(
 
 
 def expected(entry: se.MetricInfo, stream: Stream, spec: se.MetricSpec) -> Any:
-    """The value that the definition gives: a fraction, infinity, or None where it is undefined; or one a label."""
+    """The value by definition: a fraction, infinity, or None where it is undefined; or a dict of these by label."""
     if entry.state in _ORACLES:
         return _ORACLES[entry.state](stream, spec)
     return _of_sides(TRIALS[entry.state].definitions[entry.name], stream, spec)
@@ -319,7 +319,7 @@ def _of_decisions(stream: Stream, spec: se.MetricSpec) -> Any:
 
 @cache
 def _views(stream: Stream) -> list[tuple[View, Fraction]]:
-    known = [e for e in stream.examples if not e.hidden or e.hidden < set(stream.labels)]  # of others nothing is known
+    known = [e for e in stream.examples if not e.hidden or e.hidden < set(stream.labels)]  # not fully masked
     return [(View(e, stream.labels, stream.ties), Fraction(e.weight)) for e in known]
 
 
@@ -350,7 +350,7 @@ def _of_rankings(stream: Stream, spec: se.MetricSpec) -> Any:
 
 
 def bounds_of(entry: se.MetricInfo, stream: Stream, spec: se.MetricSpec) -> Any:
-    """A check of the interval of a curve metric: its ends are those of the definition, and hold the exact value."""
+    """A predicate that the ends of a curve metric's interval agree with the definition and enclose the exact value."""
     exact, ends = _of_curves(stream, spec), _ends(stream, spec)
     return lambda interval: _holds(interval, ends, exact)
 
@@ -396,7 +396,7 @@ def _ends(stream: Stream, spec: se.MetricSpec) -> Any:
 
 @cache
 def _defined(stream: Stream, name: str, parameters: tuple, pooled: bool, bounded: bool) -> dict[str, Any]:
-    """What the definition gives for each label, or for all together."""
+    """The value by definition for each label, or with ``pooled`` for all cells together."""
     weights = [Fraction(example.weight) for example in stream.examples]
     unit = None if set(weights) <= {1} else math.lcm(*(weight.denominator for weight in weights))
     define = ends_of(name, unit) if bounded else curve_oracle.DEFINITIONS[name]
@@ -408,7 +408,7 @@ def _defined(stream: Stream, name: str, parameters: tuple, pooled: bool, bounded
 
 @cache
 def _support(stream: Stream, scored: bool) -> dict[str, Fraction]:
-    """The weight of the positives of each label, or of those that have a score."""
+    """The weight of each label's positives; with ``scored`` only of those that have a score."""
     return {
         label: curve_oracle.totals(c for c in cells if not scored or c[0] != -np.inf)[0]
         for label, cells in _cells(stream).items()
@@ -457,11 +457,11 @@ def _of_sides(define: Callable[..., Any], stream: Stream, spec: se.MetricSpec) -
 
 
 _ORACLES = {"decisions": _of_decisions, "rankings": _of_rankings, "curves": _of_curves}
-"""Those that read more of an example than its true and predicted labels."""
+"""Oracles that need more of an example than its true and predicted labels."""
 
 
 def is_near(got: Any, exact: Any, *, ulps: int | Fraction = 1) -> bool:
-    """Whether a value is what the definition gives, but for so many units in the last place."""
+    """Whether a value differs from the one by definition by at most so many units in the last place."""
     if isinstance(exact, dict):
         return isinstance(got, dict) and got.keys() == exact.keys() and all(
             is_near(got[label], exact[label], ulps=ulps) for label in exact

@@ -1,4 +1,4 @@
-"""Many cases in one test: an item of its own takes three milliseconds of workers and controller, most cases less."""
+"""Many cases in one test, because a pytest item costs three milliseconds and most cases take less."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.support.naming import case_name
 
 
 def with_each(name: str, values: Iterable[object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Like ``pytest.mark.parametrize``, but within one test; what fails is noted on the error.
+    """Like ``pytest.mark.parametrize``, but within one test; a note on the error says which case failed.
 
-    For tests that skip nothing within, and whose fixtures hold nothing of the case before.
+    Only for tests that do not skip and whose fixtures carry no state from one case to the next.
     """
     values = list(values)
     assert values

@@ -10,12 +10,12 @@ from streameval.metrics.catalogue import UNSET, build_spec, entry_of
 
 
 def decided_entries() -> list[se.MetricInfo]:
-    """The entries that are read from decisions."""
+    """The entries whose metrics are computed from decisions."""
     return [entry for entry in se.catalogue() if entry.state == "decisions"]
 
 
 def reading(name: str) -> Callable[..., Any]:
-    """A metric as a function of a view and its choices: the value before rounding, of curves the interval."""
+    """A metric as a function of a view and its parameters, which returns the unrounded value or a curve's interval."""
     entry = entry_of(name)
 
     def read(

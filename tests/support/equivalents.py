@@ -1,5 +1,5 @@
-# ruff: noqa: E501  # changes stand as the check prints them
-"""Mutants that compute the same, or differ only where no float64 can show it, with the reason."""
+# ruff: noqa: E501  # changes are written exactly as the check prints them
+"""Mutants that compute the same values, or differ by less than a float64 can represent, each with the reason."""
 
 from __future__ import annotations
 
@@ -145,4 +145,4 @@ _BY_REASON: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 EQUIVALENT = {(module, change): reason for (module, reason), changes in _BY_REASON.items() for change in changes}
-"""The reason, by module and what was changed: the function, the change, and which of several alike it is."""
+"""The reason by module and change; a change names the function, the edit, and which of equal edits it is."""

@@ -1,4 +1,4 @@
-"""Examples, run as a user runs them, but in this process, which has imported what they need."""
+"""Run the example scripts as a user does, but in this process, which has already imported their libraries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def printed(name: str, *arguments: str | Path) -> tuple[str, str]:
-    """What a script of the folder of examples writes to its two streams."""
+    """The standard output and standard error of a script in the folder ``examples``."""
     path, out, err = str(ROOT / "examples" / name), io.StringIO(), io.StringIO()
     command = [path, *map(str, arguments)]
     with patch.object(sys, "argv", command), chdir(ROOT), redirect_stdout(out), redirect_stderr(err):

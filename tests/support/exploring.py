@@ -1,7 +1,7 @@
-"""Two calls at once, deterministic: one stands at a place in the package, and another runs meanwhile.
+"""Two calls at once, deterministically: the first is held at a place in the package while the second runs.
 
-The other runs in a second thread, or in the same one, as a signal handler would. Both calls are then compared with what
-they come to one after the other.
+The second call runs in another thread, or in the same thread as a signal handler would. The results of both calls are
+then compared with their results one after the other.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from streameval.kernel.backend import commit
 from streameval.states.state_set import StateSet
 
 PACKAGE = str(Path(se.__file__).parent)
-WAIT = 0.001  # seconds in which a thread that does not wait for another runs, or is ready to
-LONG = 60.0  # seconds after which it is taken to wait for ever
+WAIT = 0.001  # seconds within which a thread that is not blocked runs or becomes runnable
+LONG = 60.0  # seconds after which a thread counts as blocked for ever
 GUARDING = ("evaluation", "windows", "slices", "progressive", "delivery", "adapters")
 REENTERED = "by this thread itself"
 
@@ -49,12 +49,12 @@ class Point(NamedTuple):
 
     @property
     def is_guarding(self) -> bool:
-        """Whether it is in a folder that takes guards; what the others do of an object is within one of its calls."""
+        """Whether the place is in a folder that takes guards; other folders run only within calls of these."""
         return Path(self.code.co_filename).relative_to(PACKAGE).parts[0] in GUARDING
 
     @property
     def line(self) -> tuple[CodeType, int | None]:
-        """The line in which it is."""
+        """The code object and line number of the place."""
         return self.code, _stops(self.code)[self.offset]
 
     def __str__(self) -> str:
@@ -65,9 +65,9 @@ class Point(NamedTuple):
 
 @cache
 def _stops(code: CodeType) -> dict[int, int | None]:
-    """Where lines begin, and where calls have returned, each with its line.
+    """The offsets at which a line begins or a call has returned, each with its line number.
 
-    Between these no other thread runs, nor does a handler.
+    The interpreter switches threads and runs signal handlers only at these offsets.
     """
     stops, called = dict[int, int | None](), False
     for instruction in dis.get_instructions(code):
@@ -78,7 +78,7 @@ def _stops(code: CodeType) -> dict[int, int | None]:
 
 
 def each_step(frame: Any, trace: Callable[..., Any]) -> Callable[..., Any]:
-    """Trace each instruction of a frame. Python 3.13 looks for the function before it is returned."""
+    """Trace each instruction of a frame. Python 3.13 needs ``f_trace`` before the trace function returns."""
     frame.f_trace = trace
     frame.f_trace_opcodes = True
     return trace
@@ -95,7 +95,7 @@ def _traced(trace: Callable[..., Any]) -> Iterator[None]:
 
 
 def points(call: Hook) -> list[Point]:
-    """The places of the package that a call passes, in their order."""
+    """The places in the package that a call passes, in the order of their first visit."""
     visits: dict[tuple[int, int], list[Any]] = {}
 
     def trace(frame: Any, event: str, arg: object) -> Any:
@@ -117,8 +117,8 @@ def points(call: Hook) -> list[Point]:
 
 
 def unguarded(call: Hook, held: Any, names: Collection[str]) -> list[str]:
-    """What runs while the guard of an object is free: of its methods, and those of its states, the ones of these names,
-    and lines that commit.
+    """The methods with these names, of an object and of its states, and the committing lines that run while the guard
+    of the object is free.
     """
     free = list[str]()
 
@@ -148,7 +148,7 @@ def unguarded(call: Hook, held: Any, names: Collection[str]) -> list[str]:
 
 
 def stopped(call: Hook, point: Point, hook: Hook) -> Any:
-    """What a call comes to that runs a hook when it passes a place for the last of so many times."""
+    """The outcome of a call that runs a hook when it passes ``point`` for the ``point.visits``-th time."""
     passed = 0
 
     def trace(frame: Any, event: str, arg: object) -> Any:
@@ -175,12 +175,12 @@ def outcome(call: Hook) -> Any:
     """What a call returns, or which error it raises."""
     try:
         return call()
-    except Exception as error:  # whatever is raised is compared
+    except Exception as error:  # an error is an outcome like any other
         return type(error).__name__, str(error)
 
 
 def refused(result: Any) -> bool:
-    """Whether a call was refused since its own thread is changing the object."""
+    """Whether a call was refused because its own thread is already changing the object."""
     return isinstance(result, tuple) and len(result) == 2 and REENTERED in str(result[1])
 
 
@@ -196,14 +196,14 @@ def _noted(seconds: float) -> None:
         _at_guards.discard(threading.get_native_id())
 
 
-commit.sleep = _noted  # of guards that are held
+commit.sleep = _noted  # a thread sleeps there while a guard is taken
 
 
 def waits(thread: threading.Thread, times: int = 1) -> bool:
-    """Whether a thread comes to wait for another, rather than to its end.
+    """Whether a thread blocks on another thread instead of ending.
 
-    It waits if it sleeps between two looks at a guard; or if it has not run at all, and sleeps, while this one slept
-    ``times`` times: a machine with much to do makes no difference.
+    A thread blocks if it sleeps until a guard is free, or if it sleeps and gets no processor time while this thread
+    sleeps ``times`` times. The load of the machine makes no difference.
     """
     before, still = "", 0
     while thread.is_alive() and still <= times and thread.native_id not in _at_guards:
@@ -214,18 +214,18 @@ def waits(thread: threading.Thread, times: int = 1) -> bool:
 
 
 def _run_so_far(thread: int | None) -> str:
-    """What differs where a thread has run, or is about to run."""
+    """A string that changes whenever a thread has run or is runnable."""
     try:
         folder = Path(f"/proc/self/task/{thread}")
         state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
         return (folder / "schedstat").read_text() if state == "S" else str(time.monotonic())
-    except OSError:  # it has ended, or this is no Linux: then a thread that takes longer is taken to wait
+    except OSError:  # the thread has ended, or this is not Linux: there a slow thread counts as blocked
         time.sleep(10 * WAIT)
         return ""
 
 
 def in_another_thread(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
-    """What both come to where the other runs in a second thread; a call at which it waits goes on."""
+    """The outcomes of both calls with the other one in a second thread; if that blocks, the first call goes on."""
     results: list[Any] = []
     second = threading.Thread(target=lambda: results.append(outcome(other)), daemon=True)
 
@@ -240,7 +240,7 @@ def in_another_thread(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
 
 
 def within(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
-    """What both come to where the other runs in the same thread."""
+    """The outcomes of both calls with the other one in the same thread."""
     results: list[Any] = []
     first = stopped(call, point, lambda: results.append(outcome(other)))
     return first, results[0]
@@ -248,7 +248,7 @@ def within(call: Hook, point: Point, other: Hook) -> tuple[Any, Any]:
 
 @contextmanager
 def standing(call: Hook, point: Point) -> Iterator[None]:
-    """A second thread stands at a place within a call until the block is left; then it goes on to the end."""
+    """Hold a second thread at a place within a call until the block is left; then the call runs to its end."""
     there, go_on, passed = threading.Event(), threading.Event(), list[bool]()
 
     def hook() -> None:
@@ -275,16 +275,16 @@ def standing(call: Hook, point: Point) -> Iterator[None]:
 
 
 def in_thread(call: Hook) -> threading.Thread:
-    """A thread in which a call is made."""
+    """Start a thread that makes a call."""
     thread = threading.Thread(target=lambda: outcome(call), daemon=True)
     thread.start()
     return thread
 
 
 def forked(call: Callable[[], object]) -> int:
-    """How a child ended that a call was made in: 0 if it was true."""
+    """The exit code of a forked child that makes a call: 0 if the call returned a true value."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # since Python 3.12, of a process with threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 warns if a process with threads forks
         child = os.fork()
     if not child:
         try:
@@ -296,7 +296,7 @@ def forked(call: Callable[[], object]) -> int:
 
 
 def waiting_place(make: Callable[[], Any], act: Call, other: Call) -> Point | None:
-    """A place of a call at which another one waits, and not at the place before."""
+    """A place of a call such that another call blocks while the first is held there, but not one place earlier."""
     act(make())
     made = make()
     passed = [point._replace(visits=1) for point in points(lambda: act(made))]
@@ -310,13 +310,13 @@ def waiting_place(make: Callable[[], Any], act: Call, other: Call) -> Point | No
         return waited
 
     bits = len(passed).bit_length()
-    halves = sorted(range(len(passed)), key=lambda place: f"{place:0{bits}b}"[::-1])  # the middle soon, then quarters
+    halves = sorted(range(len(passed)), key=lambda place: f"{place:0{bits}b}"[::-1])  # halves first, then quarters
     after = next((place for place in halves if waits_at(place)), None)
     return None if after is None else passed[bisect_left(range(after), True, key=waits_at)]
 
 
 def crowd(seconds: float, *jobs: Hook) -> list[int]:
-    """Run each job again and again, in a thread of its own, and switch as often as can be; how often each ran."""
+    """Run each job repeatedly in its own thread, with frequent thread switches; return how often each job ran."""
     ran, errors, end = [0] * len(jobs), list[BaseException](), time.monotonic() + seconds
 
     def work(place: int) -> None:
@@ -324,7 +324,7 @@ def crowd(seconds: float, *jobs: Hook) -> list[int]:
             while not errors and (not ran[place] or time.monotonic() < end):
                 jobs[place]()
                 ran[place] += 1
-        except BaseException as error:  # handed over to the thread that asked
+        except BaseException as error:  # the calling thread raises it
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in range(len(jobs))]
@@ -345,20 +345,20 @@ def crowd(seconds: float, *jobs: Hook) -> list[int]:
 
 @dataclass
 class Explorer:
-    """Tries calls of an object beside others, and lists what is wrong.
+    """Tries pairs of concurrent calls of an object and lists the wrong outcomes.
 
     Attributes
     ----------
     make
-        Builds the object, each time the same.
+        Builds the object, equal each time.
     state
-        What there is to compare of it.
+        Returns what is compared of the object.
     calls
-        What it is asked, by name. What they return must not change later.
+        The calls, by name. Their results must not change later.
     seen
-        What was tried.
+        The places, or lines, that were tried.
     lines
-        Whether a place of each line is enough, for all have the same guards but where the line takes or leaves one.
+        Whether one place of each line is enough, because a line holds the same guards throughout unless it takes one.
     """
 
     make: Callable[[], Any]
@@ -373,7 +373,7 @@ class Explorer:
     _points: dict[str, list[Point]] = field(default_factory=dict)
 
     def in_turn(self, *names: str) -> Any:
-        """What the calls come to one after the other, and what they leave."""
+        """The outcomes of the calls one after the other, and the state of the object after them."""
         if names not in self._sequences:
             made = self.make()
             results = [outcome(lambda name=name: self.calls[name](made)) for name in names]
@@ -383,20 +383,20 @@ class Explorer:
     def points(self, act: str) -> list[Point]:
         """The places that a call passes."""
         if act not in self._points:
-            self.in_turn(act)  # what happens the first time alone is not counted
+            self.in_turn(act)  # places that only the first call passes, such as imports, do not count
             made = self.make()
             self._points[act] = points(lambda: self.calls[act](made))
         return self._points[act]
 
     def partners(self, act: str) -> list[str]:
-        """The calls that may come to something else beside this one: if it changes nothing, those that do."""
+        """The calls to try together with this one: all, or if this one changes nothing, those that change something."""
         return [name for name in self.calls if self._changes(act) or self._changes(name)]
 
     def _changes(self, name: str) -> bool:
         return bool(self.in_turn(name)[1] != self.in_turn()[1])
 
     def _fresh(self, act: str) -> list[list[Point]]:
-        """The places, or those of each line, that a call passes and none was tried of."""
+        """The untried places that a call passes, grouped by line if one place of each line is enough."""
         fresh: dict[tuple[CodeType, int | None], list[Point]] = {}
         for point in self.points(act):
             if (key := point.line if self.lines else point[:2]) not in self.seen:
@@ -405,7 +405,7 @@ class Explorer:
         return [*fresh.values()]
 
     def skip(self, other: Explorer) -> None:
-        """Do not try what another object passes."""
+        """Do not try places that the calls of another object pass."""
         for act in other.calls:
             other._fresh(act)
         self.seen.update(other.seen)
@@ -413,10 +413,10 @@ class Explorer:
     def try_each_place(
         self, draw: random.Random, fraction: float = 1.0, *, guarding: float = 0.0, reading: bool = False
     ) -> None:
-        """Try what was not tried before once, or a fraction of it, beside some calls that take turns.
+        """Try every untried place once, or a fraction of them, each with one of a few other calls in turn.
 
-        In folders that take guards the fraction is greater by ``guarding``; with ``reading`` all is tried in calls that
-        read: another thread may change the object between any two things that they read.
+        In folders that take guards the fraction is greater by ``guarding``; with ``reading`` all places of calls that
+        only read are tried, because another thread may change the object between any two reads.
         """
         for act in self.calls:
             fresh = self._fresh(act)
@@ -426,7 +426,7 @@ class Explorer:
             self.left += len(fresh) - len(chosen)
             if chosen:
                 partners = self.partners(act)
-                # What changes the object too shows most of what is wrong.
+                # Calls that change the object too reveal most errors.
                 changing = [name for name in partners if self._changes(name)]
                 drawn = draw.sample(changing, min(3, len(changing))) + draw.sample(partners, 1)
                 turns = cycle(product((False, True), drawn))
@@ -434,18 +434,18 @@ class Explorer:
                     self.explore(act, other, point._replace(visits=1), same=same)
 
     def try_any(self, draw: random.Random) -> None:
-        """Try some place beside some call."""
+        """Try one random place of a random call together with another random call."""
         act = draw.choice([*self.calls])
         point = draw.choice(self.points(act))
         point = point._replace(visits=draw.randint(1, point.visits))
         self.explore(act, draw.choice(self.partners(act)), point, same=draw.random() < 0.5)
 
     def size(self) -> int:
-        """How many points there are, in either way beside each call, where a place that is passed often counts once."""
+        """How many triples of a place, another call and a kind of thread there are; repeated visits count once."""
         return sum(2 * len(self.partners(act)) * len(self.points(act)) for act in self.calls)
 
     def explore(self, act: str, other: str, point: Point, *, same: bool) -> None:
-        """Try one call beside another, where the first stands at a place."""
+        """Hold one call at a place while another call runs, and record a wrong outcome."""
         made = self.make()
         run = within if same else in_another_thread
         self.tried += 1
@@ -456,7 +456,7 @@ class Explorer:
                 (result,), left = self.in_turn(act)
                 allowed = [([result, second], left)]
             outcomes: Any = [first, second], outcome(lambda: self.state(made))
-        except LookupError:  # where it goes depends on what was called before
+        except LookupError:  # the path of the call depends on earlier calls, so it did not pass the place
             self.tried -= 1
             return
         except AssertionError as error:
@@ -472,7 +472,7 @@ def _swapped(results: Any) -> Any:
 
 
 def _difference(outcomes: Any, allowed: Iterable[Any]) -> str:
-    """Which part is wrong, shortly."""
+    """A short message about the parts of an outcome that no order of the calls allows."""
     if isinstance(outcomes, str):
         return outcomes
     (first, second), left = outcomes
@@ -488,7 +488,7 @@ def _difference(outcomes: Any, allowed: Iterable[Any]) -> str:
 
 
 def short(value: Any) -> str:
-    """A value for a message."""
+    """A value, shortened for a message."""
     if isinstance(value, tuple | list):
         return f"({', '.join(map(short, value))})"
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""Files and tables: how each is written, the options with which it is read, and what it then means."""
+"""Files and tables: how each is written, the options to read it with, and the expected result."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class File:
     Attributes
     ----------
     name
-        As the documentation says it.
+        Its name in the documentation.
     path, write
-        What it is called, and how it is written.
+        The name of the file, and the function that writes it.
     options
-        Of ``streameval evaluate``, beside those that name the columns y and p.
+        Options of ``streameval evaluate`` besides those that name the columns y and p.
     refused, warned
-        Words of the message, if it is refused, or read with a warning.
+        Words of the message if the file is refused, or read with a warning.
     scores, empty
         Whether p holds scores; whether the last row has no labels.
     """
@@ -64,7 +64,7 @@ def names(row: Any) -> list[str]:
 
 
 def rows(form: Callable[[Any], Any] = names, scores: Callable[[Any], Any] | None = None) -> list[dict[str, Any]]:
-    """Rows with both columns in a form."""
+    """Rows whose columns y and p are both in one form."""
     other = [form(row) for row in PRED] if scores is None else [scores(row) for row in SCORES]
     return [{"y": form(true), "p": pred} for true, pred in zip(TRUE, other, strict=True)]
 
@@ -240,7 +240,7 @@ FILES = [
 
 
 def table() -> list[str]:
-    """The lines of a table of them."""
+    """The lines of a Markdown table of all files."""
     head = ["| file | command | |", "|---|---|---|"]
     answers = ["refused" if each.refused else "read, with a warning" if each.warned else "read" for each in FILES]
     return head + [

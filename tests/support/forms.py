@@ -1,4 +1,4 @@
-"""Every form of input: what it means, how it is made of rows, and what is to be written where it is refused.
+"""Every form of input: how to make it from rows of a matrix, and what to write instead if it is refused.
 
 ``python -m tests.support.forms`` writes the page of the documentation.
 """
@@ -32,7 +32,7 @@ LABELS = ["a", "b", "c", "d"]
 IDS = [10, 20, 30, 40]
 
 Rows = Any
-"""Booleans, or scores, of shape (examples, labels)."""
+"""An array of booleans or scores, shape (examples, labels)."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +42,19 @@ class Form:
     Attributes
     ----------
     name
-        As the documentation says it.
+        Its name in the documentation.
     make
-        The form of one row, or of many rows if ``many``.
+        Makes the form from one row, or from many rows if ``many``.
     labels
-        What the columns of the rows are called in it.
+        The labels that the form has for the columns of the rows.
     refused
-        Words of the message, if it is refused.
+        Words of the message if the form is refused.
     instead
-        What is to be written instead, where there is something.
+        What to write instead, if there is an equivalent.
     vague
-        Whether it holds something else than the rows, so that what is written instead need not mean them.
+        Whether the form says something other than the rows, so that ``instead`` need not mean the same as the rows.
     sides
-        Where it may stand: "true", "pred".
+        The arguments that accept it: "true", "pred".
     """
 
     name: str
@@ -67,7 +67,7 @@ class Form:
     sides: tuple[str, ...] = ("true", "pred")
 
     def batch(self, rows: Rows) -> Any:
-        """Rows as what `update_many` takes."""
+        """Rows in this form, as an argument of `update_many`."""
         return self.make(rows) if self.many else [self.make(row) for row in rows]
 
 
@@ -77,14 +77,14 @@ class Colour(enum.IntEnum):
     RED, GREEN, BLUE, GREY = IDS
 
 
-class Word(str, enum.Enum):  # noqa: UP042  # what StrEnum was before it was there
+class Word(str, enum.Enum):  # noqa: UP042  # the idiom before StrEnum existed
     """Labels that are strings."""
 
     A, B, C, D = LABELS
 
 
 class Shared:
-    """What another library has that offers nothing but Arrow's interface."""
+    """An object of another library that supports only Arrow's interface."""
 
     def __init__(self, held: Any) -> None:
         name = next(name for name in ("__arrow_c_stream__", "__arrow_c_array__") if hasattr(held, name))
@@ -92,12 +92,12 @@ class Shared:
 
 
 def names(row: Rows, labels: Any = LABELS) -> list[Any]:
-    """The labels of a row."""
+    """The labels that are true in a row."""
     return [label for label, cell in zip(labels, row, strict=True) if cell]
 
 
 def matrix(rows: Rows) -> Any:
-    """A matrix of numpy, which warns of itself."""
+    """A `numpy.matrix`, without numpy's warning about its use."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return np.matrix(rows)
@@ -132,7 +132,7 @@ def lists(rows: Rows) -> list[list[str]]:
 
 
 def _of(values: Callable[[Any], Any], mapping: Callable[[Any], Any] = dict) -> Callable[[Rows], Any]:
-    """A mapping of all labels to values of some kind."""
+    """A function from a row to a mapping from all labels to values of one kind."""
     return lambda row: mapping((label, values(cell)) for label, cell in zip(LABELS, row, strict=True))
 
 
@@ -598,7 +598,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "forms.md"
 
 
 def page() -> str:
-    """The page of forms."""
+    """The documentation page about forms of input."""
     lines = [
         "# Every form of input",
         "",

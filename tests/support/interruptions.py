@@ -1,4 +1,4 @@
-"""Raising between instructions of the package, wherever a signal handler may."""
+"""Raise an exception between instructions of the package, wherever a signal handler may raise one."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ PACKAGE = str(Path(se.__file__).parent)
 
 _OF_GUARDS = {"__enter__", "__exit__", "begin", "enter", "leave", "_take", "_is_over", "_discard"}
 _CHECKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD", "POP_JUMP_BACKWARD_IF_TRUE", "RESUME"}
-"""Instructions after which the interpreter looks for signals; it does not between entering a `with` and its body."""
+"""Instructions after which the interpreter checks for signals; it does not check between ``with`` and its body."""
 _COMMITS = re.compile(r"oot\.commit\(|fast_count|\.slide(_many)?\(|self\._replace\(|\._core = ")
-"""Lines that may commit, or hand over to the kernel what does."""
+"""Matches lines that may commit, or that call a kernel function that may commit."""
 
 
 class Interrupted(BaseException):
-    """What a signal handler may raise."""
+    """Stands for an exception that a signal handler raises."""
 
 
 @cache
 def _looks(code: CodeType) -> tuple[dict[int, bool], dict[int, int | None], set[int]]:
-    """For each instruction whether signals are looked for after it, and the handler of what it raises; which commit."""
+    """By instruction, whether signals are checked after it, and its exception handler; and the committing ones."""
     ranges = [(entry.start, entry.end, entry.target) for entry in dis.Bytecode(code).exception_entries]
     checks, handlers, commits = dict[int, bool](), dict[int, int | None](), set[int]()
     for instruction in dis.get_instructions(code):
@@ -49,18 +49,19 @@ def _looks(code: CodeType) -> tuple[dict[int, bool], dict[int, int | None], set[
 
 
 def interrupted(call: Callable[[], object], *hits: int, commits: list[int] | None = None) -> int:
-    """Run, raising at the given ones of all points in the package where a signal can raise; how many were passed.
+    """Make a call, raise at the points with the numbers ``hits``, and return how many points the call passed.
 
-    To ``commits`` are added those that follow a call on a line that may commit: before it, and after it.
+    A point is a place in the package where a signal handler can raise. The numbers of the points on lines that may
+    commit are appended to ``commits``.
 
-    In a thread of its own, since an interpreter that is interrupted while it enters a handler may forget to leave it.
+    The call runs in its own thread, because an interpreter interrupted while it enters a handler may never leave it.
     """
     executed = 0
     escaped: list[BaseException] = []
 
     def trace(frame, event, arg):
         nonlocal executed
-        # Guards of the numpy kernel are plain Python, where compiled ones cannot be interrupted.
+        # Guards of the numpy kernel are plain Python; the compiled guards cannot be interrupted.
         if not frame.f_code.co_filename.startswith(PACKAGE) or frame.f_code.co_name in _OF_GUARDS:
             return None
         checks, handlers, committing = _looks(frame.f_code)
@@ -70,7 +71,7 @@ def interrupted(call: Callable[[], object], *hits: int, commits: list[int] | Non
             nonlocal executed, before
             if event == "opcode":
                 last, before = before, frame.f_lasti
-                # A signal raises where the last instruction is handled, and this where the next one is.
+                # A signal would use the handler of the last instruction, but a tracer uses that of the next one.
                 if checks.get(last) and handlers[last] == handlers.get(before, -1):
                     executed += 1
                     if commits is not None and last in committing:
@@ -79,7 +80,7 @@ def interrupted(call: Callable[[], object], *hits: int, commits: list[int] | Non
                         raise Interrupted
             return step
 
-        frame.f_trace = step  # Python 3.13 looks for it before it is returned
+        frame.f_trace = step  # Python 3.13 needs it before the trace function returns
         frame.f_trace_opcodes = True
         return step
 
@@ -87,7 +88,7 @@ def interrupted(call: Callable[[], object], *hits: int, commits: list[int] | Non
         sys.settrace(trace)
         try:
             call()
-        except BaseException as error:  # handed over to the thread that asked
+        except BaseException as error:  # the calling thread raises it
             escaped.append(error)
         finally:
             sys.settrace(None)
@@ -101,15 +102,15 @@ def interrupted(call: Callable[[], object], *hits: int, commits: list[int] | Non
 
 
 def attempted(call: Callable[[], object]) -> None:
-    """Run what may be refused."""
+    """Make a call that the package may refuse."""
     with contextlib.suppress(se.StreamevalError):
         call()
 
 
 def chosen(executed: int, hits: int, name: str, commits: Sequence[int] = ()) -> list[int]:
-    """So many of the instructions: one at random in each of so many stretches, always the same ones, and the last.
+    """The numbers of the points to raise at: one at random from each of ``hits`` stretches, and the last point.
 
-    And the last before and after a commit.
+    The points before and after the last commit are included. Equal names give equal choices.
     """
     draw = random.Random(name)
     bounds = [1 + executed * part // hits for part in range(hits + 1)]
@@ -120,8 +121,8 @@ def chosen(executed: int, hits: int, name: str, commits: Sequence[int] = ()) -> 
 def check_interruptions(
     make: Callable[[], Any], run: Callable[[Any], object], go_on: Callable[[Any], object], hits: int, name: str
 ) -> None:
-    """Interrupt a call of a window at points as `chosen`: it must be as before or as after, read and go on alike."""
-    attempted(lambda: run(make()))  # what happens only the first time must not be counted
+    """Interrupt a call at chosen points: the window must equal its state before or after the call, and stay usable."""
+    attempted(lambda: run(make()))  # points that only the first call passes must not count
     before, window = make().to_bytes(), make()
     commits = list[int]()
     executed = interrupted(lambda: attempted(lambda: run(window)), -1, commits=commits)

@@ -1,4 +1,4 @@
-"""What the tests must know of each kind of state: one entry each, from which laws, golden files and readers take it."""
+"""What the tests need for each kind of state: one `Trial` per kind, which laws, golden files and readers use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support import curve_oracle, pair_oracle, ranking_oracle, reader
 from tests.support.reader import Reader
 
 KEEP = tuple(KINDS)
-"""Every kind."""
+"""The name of every kind."""
 
 NAMES = tuple(dict.fromkeys(chain(KINDS, *(kind.keeps for kind in KINDS.values()))))
 """Every name for ``keep=``."""
@@ -25,24 +25,24 @@ SCORED = frozenset(name for name, kind in KINDS.items() if kind.options.reads ==
 
 @dataclass(frozen=True)
 class Trial:
-    """How a kind is tried.
+    """How the tests try one kind of state.
 
     Attributes
     ----------
     metrics
-        Metrics of the kind that every holder is tried with; the first needs no argument.
+        Metrics of the kind to try with every holder; the first needs no argument.
     definitions
-        Each of its metrics by plain loops. Of kinds that read decisions: from the true labels, the predicted ones and
-        the weight of each example, all labels, the average and what stands for 0/0 if it names these, ``average`` and
-        ``zero_division``, and the parameters; a fraction, None for 0/0, or such values by label.
+        Each metric of the kind by plain loops. For kinds that read decisions, a function of the examples (true labels,
+        predicted labels, weight), all labels and the parameters, with ``average`` and ``zero_division`` if it names
+        them, that returns a fraction, None for 0/0, or such values by label.
     compare
-        Asserts that what the independent reader read is what a content of the package holds.
+        Asserts that the independent reader read the same values as the package's content holds.
     section
-        How the reader reads the section of the kind, as `docs/format.md` has it, unless the reader itself does.
+        Reads the section of the kind as `docs/format.md` describes it, unless the reader has a method for it.
     forms
-        How it reads the options of the kind, by number.
+        Functions that read the options of the kind, by option number.
     arguments
-        Arguments that the metrics require, for these labels.
+        Makes the arguments that the metrics require for these labels.
     """
 
     metrics: tuple[str, ...]
@@ -105,7 +105,7 @@ TRIALS = {
 }
 
 EACH = tuple(trial.metrics[0] for trial in TRIALS.values())
-"""A metric of every kind."""
+"""One metric of each kind."""
 
 for _name, _trial in TRIALS.items():
     reader.FORMS.update(_trial.forms)

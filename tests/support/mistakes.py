@@ -1,4 +1,4 @@
-"""Common mistakes and what is said about them."""
+"""Common mistakes, and words of the error messages that they cause."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = [["cat", "dog"], ["cat"], []]
 
 
 class Mistake(NamedTuple):
-    """A call that is refused, as its code, and words of the message."""
+    """The code of a call that is refused, and words of the message."""
 
     name: str
     code: str
@@ -27,10 +27,10 @@ class Mistake(NamedTuple):
         """Make the call."""
         names = {"se": se, "np": np, "pd": pd, "collections": collections, "datetime": datetime}
         names |= {"Y": ROWS, "S": SCORES, "names": NAMES}
-        return eval(self.code, names)  # noqa: S307  # of the table below
+        return eval(self.code, names)  # noqa: S307  # code from the table below
 
     def message(self) -> str:
-        """What is said about it; empty where it is not refused."""
+        """The message of the error; empty if the call is not refused."""
         try:
             self.call()
         except se.StreamevalError as error:

@@ -1,8 +1,8 @@
-"""Formulas made wrong on purpose: each must fail the definition of its entry.
+"""Mutants, formulas made wrong on purpose: each must disagree with the definition of its entry.
 
-``python -m tests.support.mutants`` tries all, prints how many each family killed, and fails if one survives that is not
-among `EQUIVALENT`, or if none survives of a change that is. Names of entries or modules as arguments try these alone.
-A change of what several entries share is killed by any of them, since most read only some of what it gives.
+``python -m tests.support.mutants`` tries all and prints how many each family killed. It fails if a mutant survives that
+is not in `EQUIVALENT`, or if a change in `EQUIVALENT` is killed. Arguments restrict it to these entries or modules.
+A mutant of code that several entries share is killed if any of them fails, because most use only a part of its result.
 """
 
 from __future__ import annotations
@@ -44,35 +44,35 @@ NAMED = {
     "wrong": "last", "erring": "missed", "all": "any", "any": "all", "ones": "zeros", "floor": "ceil", "ceil": "floor",
     "least": "most", "most": "least", "sets": "labels", "repeats": "labels", "perm": "comb", "sum": "max",
 }  # fmt: skip
-"""Attributes, and what is read in their place."""
+"""Attributes, and the attributes that mutants read instead."""
 
 CALLED = {"min": "max", "max": "min", "sum": "max", "any": "all", "all": "any", "nothing_true": "one_sided",
           "one_sided": "nothing_true", "precision": "recall", "recall": "precision", "_minus_log": "_minus_log_rest",
           "_minus_log_rest": "_minus_log", "groups_to": "all_groups"}  # fmt: skip
-"""Functions, and siblings that are called in their place."""
+"""Functions, and the functions that mutants call instead."""
 
 SYMMETRIC = {"min", "max", "minimum", "maximum", "lcm", "gcd", "partial", "replace", "zip", "range"}
-"""Functions whose first two arguments may change places, or name what is called."""
+"""Functions whose first two arguments mutants do not swap: their order has no effect, or one names a function."""
 
 SHARED = {"_mean", "_minus_log", "_minus_log_rest", "_twice_atanh", "_rounded", "_at", "_mlcm", "_needs", "_hit_cutoff",
           "greatest", "rough_ratios"}  # fmt: skip
-"""What is no formula of an entry: means of bounds, arithmetic and entering, which have tests of their own."""
+"""Helpers that are not formulas of an entry: means of bounds, arithmetic and registration, which have own tests."""
 
 DECLARED = {"strict", "parameters", "needs", "averages", "default", "zero_division", "bigger_is_better", "high", "low",
             "aliases", "arguments", "bare", "reported", "state"}  # fmt: skip
-"""Arguments that are no part of a formula: what an entry declares has tests of its own, and lengths that must agree."""
+"""Arguments that are not part of a formula: declarations of an entry, which have own tests, and ``strict``."""
 
 HELPERS = {"rankings_at": "rankings", "label_sets": "pairs"}
-"""Modules that hold parts of the formulas of others."""
+"""Modules with parts of formulas, and the modules whose formulas use them."""
 
-_ROOM = 1 << 28  # bytes for a mutant, which may shift by a million
+_ROOM = 1 << 28  # bytes that a mutant may allocate; it may compute 1 << 1000000
 
 TOPS = ast.FunctionDef | ast.ClassDef | ast.Assign
 
 
 @dataclass(frozen=True, eq=False)
 class Mutant:
-    """One change of one entry: another node in what its formula is made of, or a parameter that is not heeded."""
+    """One change of one entry: a replaced syntax node in its formula or a helper, or an ignored parameter."""
 
     entry: se.MetricInfo
     change: str
@@ -138,7 +138,7 @@ def _ignoring(entry: se.MetricInfo, spec: se.MetricSpec, name: str) -> se.Metric
     )
 
 
-# -- what a formula is made of ----------------------------------------------------------------------------------------
+# -- the definitions that make up a formula ---------------------------------------------------------------------------
 
 
 def _module(family: str) -> ModuleType:
@@ -154,14 +154,14 @@ def _homes() -> dict[str, str]:
 
 
 def place_of(mutant: Mutant) -> str:
-    """The module of what is changed."""
+    """The module that contains the change."""
     home = home_of(mutant.entry)
     helper = HELPERS.get(home)
     return helper if helper and mutant.top in _names_in(_module(helper)).values() else home
 
 
 def home_of(entry: se.MetricInfo) -> str:
-    """The module of its formula."""
+    """The module that contains the formula of an entry."""
     return _homes()[entry.name]
 
 
@@ -172,7 +172,7 @@ def _modules_of(entry: se.MetricInfo) -> list[ModuleType]:
 
 @cache
 def _names_in(module: ModuleType) -> dict[str, TOPS]:
-    """Functions, classes, and what is applied to them."""
+    """The functions, classes and assignments at the top level of a module, by name."""
     tops: dict[str, TOPS] = {}
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -191,7 +191,7 @@ def _names_in(module: ModuleType) -> dict[str, TOPS]:
 
 @cache
 def _formula_of(entry: se.MetricInfo) -> dict[str, TOPS]:
-    """The formula, then what it is made of."""
+    """The formula of an entry, followed by the definitions that it uses."""
     tops = {name: top for module in _modules_of(entry) for name, top in _names_in(module).items()}
     decorated = {name: top.decorator_list for name, top in tops.items() if isinstance(top, ast.FunctionDef)}
     order = [name for name, decorators in decorated.items() if any(_names_entry(each, entry) for each in decorators)]
@@ -204,7 +204,7 @@ def _formula_of(entry: se.MetricInfo) -> dict[str, TOPS]:
 
 @cache
 def _tops_of(entry: se.MetricInfo, module: ModuleType) -> list[TOPS]:
-    """What is made anew of a module, in its order: the formula, what it is made of, and what may call these."""
+    """The definitions of a module to execute again, in order: the formula, its parts, and functions that call them."""
     formula = set(map(id, _formula_of(entry).values()))
     return [
         top for top in _names_in(module).values()
@@ -222,7 +222,7 @@ def _names_entry(decorator: ast.expr, entry: se.MetricInfo) -> bool:
 
 
 def _changes(top: TOPS, entry: se.MetricInfo) -> Iterator[tuple[ast.AST, str, ast.AST]]:
-    """Nodes, and what may stand in their place."""
+    """Every node that a mutant replaces, a description of the change, and the node that takes its place."""
     for node in _walk(top, entry):
         for other in _alternatives(node):
             if ast.dump(other) != ast.dump(node):
@@ -230,7 +230,7 @@ def _changes(top: TOPS, entry: se.MetricInfo) -> Iterator[tuple[ast.AST, str, as
 
 
 def _walk(node: ast.AST, entry: se.MetricInfo) -> Iterator[ast.AST]:
-    """What computes: neither annotations, docstrings and refusals, which have tests of their own, nor other entries."""
+    """The nodes that compute: no annotations, docstrings or refusals, which have own tests, and no other entries."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.arguments):
         return
     if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise):
@@ -284,7 +284,7 @@ def _alternatives(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _other_calls(node: ast.Call) -> Iterator[ast.AST]:
-    """Two arguments in the other order, a length moved by one, a size with its sign."""
+    """Calls with two arguments swapped, a length changed by one, or an argument in place of its absolute value."""
     name, arguments = ast.unparse(node.func).rpartition(".")[2], node.args
     if name == "len":
         yield ast.BinOp(node, ast.Add(), ast.Constant(1))
@@ -313,11 +313,11 @@ def mutants_of(entry: se.MetricInfo) -> list[Mutant]:
     return mutants
 
 
-# -- trying them ------------------------------------------------------------------------------------------------------
+# -- trying mutants ---------------------------------------------------------------------------------------------------
 
 
 class _Case:
-    """A stream with one spec: its view, and what the definition gives."""
+    """A stream with one spec: the view of the counts, and the value and bounds by definition."""
 
     def __init__(self, entry: se.MetricInfo, stream: Stream, specs: list[se.MetricSpec], spec: se.MetricSpec) -> None:
         self.entry, self.stream, self.specs, self.spec = entry, stream, specs, spec
@@ -325,14 +325,14 @@ class _Case:
         self.view: Any = None
 
     def prepare(self) -> None:
-        """Count the stream and compute what the definition gives."""
+        """Count the stream, and compute the value and the bounds by definition."""
         if self.answer is None:
             self.view = _views_of(self.entry, self.stream, tuple(self.specs)).of(self.spec)
             bounds = bounds_of(self.entry, self.stream, self.spec) if self.entry.certify else None
             self.answer = bounds, expected(self.entry, self.stream, self.spec)
 
     def tells(self, entry: se.MetricInfo, *, bounded: bool) -> bool:
-        """Whether an entry gives something else than the definition."""
+        """Whether the value of an entry, or its bounds, differ from the definition."""
         if entry.state == "pairs":
             self.view._made.clear()
         view, (bounds, exact) = self.view, self.answer
@@ -349,12 +349,12 @@ def _views_of(entry: se.MetricInfo, stream: Stream, specs: tuple[se.MetricSpec, 
 
 @cache
 def _cases(entry: se.MetricInfo) -> list[_Case]:
-    """Streams that tell most come first; what has told something moves to the front."""
+    """The cases of an entry; a case that kills a mutant moves to the front, because it often kills the next one."""
     return [_Case(entry, stream, specs, spec) for stream, specs in reversed(cases_of(entry)) for spec in specs]
 
 
 def is_killed(mutant: Mutant) -> bool:
-    """Whether some value or bound differs from the definition, or cannot be computed in the room and time for it."""
+    """Whether a value or bound differs from the definition, or exceeds the memory or time limit."""
     cases = _cases(mutant.entry)
     limits = resource.getrlimit(resource.RLIMIT_AS)
     with warnings.catch_warnings():
@@ -366,14 +366,14 @@ def is_killed(mutant: Mutant) -> bool:
             for at, case in enumerate(cases):
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
                 case.prepare()
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)  # a table of all ranks is endless
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.5)  # a mutant may loop without end
                 if case.tells(entry, bounded=mutant.ignored is None):
                     cases.insert(0, cases.pop(at))
                     return True
         except Exception:
             return True
         finally:
-            # An alarm that waited for the end of a long call raises at the next one, which would be that of `suppress`.
+            # A pending alarm raises at the next call, so `contextlib.suppress` could raise before it takes effect.
             try:  # noqa: SIM105
                 signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             except TimeoutError:
@@ -391,7 +391,7 @@ def _stop(*_: object) -> None:
 
 
 def is_equivalent(mutant: Mutant) -> bool:
-    """Whether a mutant is among those that compute the same."""
+    """Whether a mutant is listed in `EQUIVALENT`."""
     return _key(mutant) in EQUIVALENT
 
 
@@ -400,7 +400,7 @@ def _key(mutant: Mutant) -> tuple[str, str]:
 
 
 def is_shared(mutant: Mutant) -> bool:
-    """Whether what is changed is a part that other entries may use, not the formula of this one alone."""
+    """Whether the change is in a helper that other entries may use, and not in the formula of this entry."""
     return isinstance(mutant.top, ast.Assign | ast.ClassDef) or bool(mutant.top and not mutant.top.decorator_list)
 
 

@@ -1,4 +1,4 @@
-"""Names of cases that are the same in every process, so that tests can be shared out between processes."""
+"""Names of cases that are the same in every process, because pytest-xdist compares them between its workers."""
 
 from __future__ import annotations
 

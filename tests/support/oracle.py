@@ -1,8 +1,8 @@
 """Every metric of the catalogue by plain loops from its definition, in exact rational numbers.
 
-Nothing here is fast, clever or shared with the package. A stream is a list of ``(true, predicted, weight, masked)``:
-three sets of labels and a number. Values are `Fraction`, or None where they are undefined. Values that no fraction
-equals, which come from roots and powers, are given with at least 60 correct digits.
+The code is slow and simple, and shares nothing with the package. A stream is a list of ``(true, predicted, weight,
+masked)``: three sets of labels and a number. Values are `Fraction`, or None where they are undefined. Irrational
+values, which come from roots and powers, have at least 60 correct digits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Value: TypeAlias = Fraction | None
 
 @dataclass
 class Outcomes:
-    """How much weighs what was decided rightly and wrongly: for a label, for an example, or for all cells."""
+    """The weights of true and false positives and negatives of a label, of an example, or of all cells."""
 
     tp: Fraction = Fraction(0)
     fp: Fraction = Fraction(0)
@@ -32,20 +32,20 @@ class Outcomes:
 
     @property
     def cells(self) -> Fraction:
-        """All of it."""
+        """The sum of all four weights."""
         return self.tp + self.fp + self.fn + self.tn
 
 
 @dataclass(frozen=True)
 class Root:
-    """``sign * sqrt(square)``, kept as it is because it may be irrational."""
+    """``sign * sqrt(square)``, not evaluated because it may be irrational."""
 
     sign: int
     square: Fraction
 
 
 class Absent(Enum):
-    """What may stand in place of a value that is 0/0."""
+    """Marks of a value that is 0/0 and is reported as NaN or dropped."""
 
     NAN = "the mean over it is NaN"
     DROPPED = "it is left out"
@@ -55,11 +55,11 @@ Term: TypeAlias = Fraction | Root | None
 Answer: TypeAlias = Term | Absent
 
 
-# -- definitions: what one label, one example, or the pool of all cells is worth --------------------------------------
+# -- definitions: the value of one label, of one example, or of all cells pooled --------------------------------------
 
 
 def share(part: Fraction, whole: Fraction) -> Value:
-    """``part / whole``, undefined where there is nothing."""
+    """``part / whole``, undefined if ``whole`` is 0."""
     return None if whole == 0 else part / whole
 
 
@@ -69,22 +69,22 @@ def complement(value: Value) -> Value:
 
 
 def precision(o: Outcomes) -> Value:
-    """Of what was predicted, how much was true."""
+    """The share of predicted cells that are true."""
     return share(o.tp, o.tp + o.fp)
 
 
 def recall(o: Outcomes) -> Value:
-    """Of what was true, how much was predicted."""
+    """The share of true cells that are predicted."""
     return share(o.tp, o.tp + o.fn)
 
 
 def specificity(o: Outcomes) -> Value:
-    """Of what was not true, how much was not predicted."""
+    """The share of false cells that are not predicted."""
     return share(o.tn, o.tn + o.fp)
 
 
 def npv(o: Outcomes) -> Value:
-    """Of what was not predicted, how much was not true."""
+    """The share of unpredicted cells that are false."""
     return share(o.tn, o.tn + o.fn)
 
 
@@ -105,7 +105,7 @@ def fbeta(o: Outcomes, beta: float) -> Value:
 
 
 def balanced_accuracy(o: Outcomes) -> Value:
-    """Mean of the shares found of each class that occurs."""
+    """Mean of the recalls of the two classes, true and false; a class without cells is left out."""
     result = [part for part in (recall(o), specificity(o)) if part is not None]
     return sum(result, Fraction(0)) / len(result) if result else None
 
@@ -123,7 +123,7 @@ def mcc(o: Outcomes) -> Term:
 
 
 def cohen_kappa(o: Outcomes) -> Value:
-    """Agreement beyond chance, as a share of what can be beyond chance."""
+    """Agreement beyond chance, divided by the greatest possible agreement beyond chance."""
     if o.cells == 0:
         return None
     observed = (o.tp + o.tn) / o.cells
@@ -133,7 +133,7 @@ def cohen_kappa(o: Outcomes) -> Value:
 
 
 def sum_minus_one(first: Value, second: Value) -> Value:
-    """Informedness and markedness."""
+    """The sum of two shares minus 1: informedness and markedness."""
     return None if first is None or second is None else first + second - 1
 
 
@@ -160,7 +160,7 @@ def power(base: Fraction, exponent: float) -> Fraction:
         return Fraction(0)
     if exponent == int(exponent) <= 64:
         return base ** int(exponent)
-    # A relative error of the base is multiplied by the exponent, so the exponent's digits are added.
+    # The exponent multiplies the relative error of the base, so the digits of the exponent are added.
     digits = 80 + max(0, Decimal(exponent).adjusted())
     context = Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     value = context.power(context.divide(Decimal(base.numerator), Decimal(base.denominator)), Decimal(exponent))
@@ -168,7 +168,7 @@ def power(base: Fraction, exponent: float) -> Fraction:
 
 
 def yes(answer: bool) -> Fraction:
-    """1 or 0."""
+    """1 for true and 0 for false, as a fraction."""
     return Fraction(int(answer))
 
 
@@ -218,7 +218,7 @@ NAMES = {*DEFINITIONS, "fbeta_of_averages", "irlbl", "mean_ir"}
 
 
 class Oracle:
-    """Answers for one stream. ``labels`` are all labels, in the order in which they are reported."""
+    """Values of metrics for one stream. ``labels`` are all labels, in the order in which values are reported."""
 
     def __init__(self, stream: Sequence[Example], labels: Iterable[Hashable]) -> None:
         self.labels = list(labels)
@@ -227,7 +227,7 @@ class Oracle:
         sums: dict[Hashable, list[Fraction | int]] = {label: [0] * 4 for label in self.labels}
         for true, predicted, weight, masked in stream:
             exact = Fraction(weight)
-            weighs = exact if exact.denominator > 1 else exact.numerator  # which is faster to add
+            weighs = exact if exact.denominator > 1 else exact.numerator  # ints are faster to add
             self.weights.append(exact)
             example = [0] * 4
             for label in self.labels:
@@ -240,7 +240,7 @@ class Oracle:
         self._terms: dict[tuple[object, ...], list[Term]] = {}
 
     def _terms_of(self, name: str, parameters: dict[str, float], *, samples: bool) -> list[Term]:
-        """What each example or label is worth, which every average and every choice for 0/0 reads."""
+        """The value of each example or label, cached because all averages and choices for 0/0 use it."""
         key = name, samples, *sorted(parameters.items())
         if key not in self._terms:
             each = self.examples if samples else self.by_label.values()
@@ -256,7 +256,7 @@ class Oracle:
         empty: str = "zero_division",
         **parameters: float,
     ) -> Value | dict[Hashable, Value]:
-        """What the metric is worth: one value, or without average one for each label."""
+        """The value of the metric: one number, or without an average one for each label."""
         if name == "fbeta_of_averages":
             return self._f_of_averages(average, zero_division, empty, parameters["beta"])
         if average == "samples":
@@ -264,7 +264,7 @@ class Oracle:
             result = [
                 (weight, answer(term, o, empty))
                 for weight, o, term in zip(self.weights, self.examples, terms, strict=True)
-                if o.cells or not self.labels  # of an example that is masked throughout, nothing is known
+                if o.cells or not self.labels  # an example whose labels are all masked does not count
             ]
             return mean(result, zero_division)
         if average == "micro":
@@ -283,7 +283,7 @@ class Oracle:
             return mean([(Fraction(1), term) for term in answers.values()], zero_division)
         weighted = [(o.tp + o.fn, answers[label]) for label, o in self.by_label.items()]
         if Absent.NAN not in answers.values() and sum(weight for weight, _ in retained(weighted, zero_division)) == 0:
-            # Labels that are never true have no weight: where there is no other label, they weigh the same.
+            # Labels that are never true have weight 0; if all labels are like that, they have equal weights.
             weighted = [(Fraction(1), term) for _, term in weighted]
         return mean(weighted, zero_division)
 
@@ -312,19 +312,19 @@ class Oracle:
 
 
 def answer(term: Term, o: Outcomes, empty: str) -> Answer:
-    """The term, or what ``empty`` says where it is 0/0 and nothing is true and nothing predicted."""
+    """The term, or the value that ``empty`` names if the term is 0/0 and nothing is true or predicted."""
     if term is not None or o.tp + o.fp + o.fn > 0 or empty == "zero_division":
         return term
     return {"zero": Fraction(0), "one": Fraction(1), "nan": Absent.NAN, "drop": Absent.DROPPED}[empty]
 
 
 def constant(zero_division: float) -> Value:
-    """What stands for 0/0."""
+    """The value that replaces 0/0; None for NaN."""
     return None if math.isnan(zero_division) else Fraction(zero_division)
 
 
 def retained(terms: Sequence[tuple[Fraction, Answer]], zero_division: float) -> list[tuple[Fraction, Fraction | Root]]:
-    """The terms with 0/0 replaced, or left out where it stands for NaN."""
+    """The terms with 0/0 replaced, or left out if its replacement is NaN."""
     replaced = [
         (weight, constant(zero_division) if term is None else term)
         for weight, term in terms
@@ -334,7 +334,7 @@ def retained(terms: Sequence[tuple[Fraction, Answer]], zero_division: float) -> 
 
 
 def mean(terms: Sequence[tuple[Fraction, Answer]], zero_division: float) -> Value:
-    """The weighted mean; of nothing, or of what weighs nothing, it is 0/0 itself."""
+    """The weighted mean; it is 0/0 itself if there are no terms or all weights are 0."""
     if any(term is Absent.NAN for _, term in terms):
         return None
     left = retained(terms, zero_division)
@@ -370,7 +370,7 @@ def weighted_sum(terms: Sequence[tuple[Fraction, Fraction | Root]]) -> Fraction:
 
 
 def tree_sum(parts: list[Fraction]) -> Fraction:
-    """The exact sum, first of equal denominators, then in pairs, so that the large denominators of sums come last."""
+    """The exact sum: first over equal denominators, then in pairs, because sums with large denominators are slow."""
     tops = Counter[int]()
     for part in parts:
         tops[part.denominator] += part.numerator
@@ -381,7 +381,7 @@ def tree_sum(parts: list[Fraction]) -> Fraction:
 
 
 def rational_root(square: Fraction) -> Value:
-    """The square root, if it is rational."""
+    """The square root if it is rational, else None."""
     top, bottom = math.isqrt(square.numerator), math.isqrt(square.denominator)
     if top * top == square.numerator and bottom * bottom == square.denominator:
         return Fraction(top, bottom)
@@ -396,10 +396,10 @@ def root_to(bits: int, square: Fraction) -> Fraction:
 def cancels(rational: Fraction, roots: Sequence[tuple[Fraction, Fraction]]) -> bool:
     """Whether the sum is exactly 0.
 
-    Square roots of rationals of which no ratio is the square of a rational are linearly independent over the rationals
-    (Besicovitch 1940), so the sum is 0 only if each class of commensurable roots sums to 0.
+    If no ratio of two numbers is the square of a rational, their square roots are linearly independent over the
+    rationals (Besicovitch 1940). So the sum is 0 only if each class of commensurable roots sums to 0.
     """
-    classes: list[tuple[Fraction, Fraction]] = []  # a square, and the sum of its class in units of its root
+    classes: list[tuple[Fraction, Fraction]] = []  # (square, sum of the class in units of the square's root)
     for factor, square in roots:
         for at, (other, total) in enumerate(classes):
             if (ratio := rational_root(square / other)) is not None:

@@ -1,6 +1,6 @@
 """Metrics of pairs and sets of labels by plain loops from their definitions.
 
-An example is what is true and what is predicted of it, without what is masked, and its weight.
+An example is its true labels, its predicted labels, both without masked labels, and its weight.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Answer: TypeAlias = "Value | dict[Any, Value]"
 
 
 def heydarian(true: frozenset, pred: frozenset) -> dict[tuple, int]:
-    """Heydarian, Doyle & Samavi 2022, in three categories, as dkrst/Multi_Label_Confusion_Matrix reads it.
+    """Heydarian, Doyle & Samavi 2022, in three categories, as dkrst/Multi_Label_Confusion_Matrix implements it.
 
-    That is `mlcevaluator2.py` there: hits, then what was missed (t2) and wrong (p2).
+    Its `mlcevaluator2.py` counts hits, then the missed labels (t2) and the wrong labels (p2).
     """
     cells: Counter = Counter()
     if not true and not pred:
@@ -50,7 +50,7 @@ def heydarian(true: frozenset, pred: frozenset) -> dict[tuple, int]:
 
 
 def shares_of(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
-    """Each true label (or, of an example without any, the row of no label) has one unit, evenly over its cells."""
+    """The cells of `heydarian` with equal shares in each row, so that every row sums to 1."""
     cells = heydarian(true, pred)
     wide = Counter(row for row, _ in cells)
     return {cell: Fraction(1, wide[cell[0]]) for cell in cells}
@@ -72,7 +72,7 @@ def krstinic(true: frozenset, pred: frozenset) -> dict[tuple, Fraction]:
 
 
 def mlcm(score: str) -> Callable[..., Answer]:
-    """Precision, recall or F1 of the matrix: of each label, and of no label where an example has none."""
+    """Precision, recall or F1 of the matrix, of each label and of "no label" if an example has none."""
 
     def define(
         examples: Sequence[Sides], labels: list, average: str | None, zero_division: Value, values: str
@@ -88,7 +88,7 @@ def mlcm(score: str) -> Callable[..., Answer]:
             columns[column] += value
         whole = sum(cells.values(), Fraction(0))
         hits = sum((value for (row, column), value in cells.items() if row == column), Fraction(0))
-        if average == "micro":  # of all classes together, every error is once a wrong row and once a wrong column
+        if average == "micro":  # over all classes, each error is in one wrong row and in one wrong column
             return hits / whole if whole else zero_division
         result = {}
         for label in [*labels, *([NONE] if rows[NONE] else [])]:
@@ -106,7 +106,7 @@ def mlcm(score: str) -> Callable[..., Answer]:
 
 
 def dependent_pairs(examples: Sequence[Sides], labels: list, critical: Fraction) -> Value:
-    """By the chi-squared statistic of each two-by-two table, from its cells and what independence expects of them."""
+    """The share of pairs of labels whose chi-squared statistic, from the observed and expected cells, is critical."""
     n = sum((weight for _, _, weight in examples), Fraction(0))
     result, pairs = 0, list(combinations(labels, 2))
     for one, two in pairs:
@@ -126,7 +126,7 @@ def dependent_pairs(examples: Sequence[Sides], labels: list, critical: Fraction)
 
 
 def scumbles(examples: Sequence[Sides]) -> list[Fraction]:
-    """Of each example 1 - geometric over arithmetic mean of the imbalance ratios of its true labels, to 300 digits."""
+    """For each example 1 - geometric / arithmetic mean of its true labels' imbalance ratios, to 300 digits."""
     counts: Counter = Counter()
     for true, _, weight in examples:
         for label in true:
@@ -176,7 +176,7 @@ def scumble_cv(examples: Sequence[Sides], labels: list) -> Value:
 
 
 def times_of(examples: Sequence[Sides]) -> Counter:
-    """How many examples have each set of true labels, whatever they weigh."""
+    """How many examples have each set of true labels, regardless of weights."""
     return Counter(true for true, _, _ in examples)
 
 

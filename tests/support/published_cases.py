@@ -1,6 +1,6 @@
-"""Values that other projects publish in their tests and documentation, with where they stand.
+"""Values that other projects publish in their tests and documentation, with their sources.
 
-Only facts are kept: the data, what was computed from them, the number, and how many of its digits are given.
+Each case has only facts: the data, the metric, the published number, and how many digits of it are published.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ class Published:
     Attributes
     ----------
     name, source
-        Which case it is, and where it is published.
+        The name of the case, and where it is published.
     theirs, ours
-        What the source computes, and what we call it: a metric, ``"1 - "`` a metric, or columns of `LabelTable`.
+        The name of the metric in the source, and ours: a metric, ``"1 - "`` a metric, or columns of `LabelTable`.
     true, pred
         Lists of labels per example; with ``indicator``, rows of 0/1, for ``pred`` scores if there is a ``threshold``.
     expected, atol
-        The published value, for several labels a list in their order; and how far from it we may be.
+        The published value, or a list of values in the order of the labels; and the tolerance.
     labels
-        The labels that are evaluated, in the order of ``expected``, where not all of the data are.
+        The labels to evaluate, in the order of ``expected``, unless these are all labels of the data.
     cell_weights
         A weight for each example and label; each label is then evaluated by itself, with its own weights.
     top
@@ -212,7 +212,7 @@ CASES: tuple[Published, ...] = (
         threshold=0.5,
         cell_weights=((0.5, 0.2), (0.3, 0.8)),
     ),
-    # capped at the logarithm of the number of labels, and of examples: 4 of each
+    # The loss is capped at the logarithm of the number of labels or examples; there are 4 of each.
     _meka("0547", "L_LogLossL", f"log_loss_micro(eps=0,cap={math.log(4)})", value=0.6931471805599453, scored=True),
     _meka("0548", "L_LogLossD", f"log_loss_micro(eps=0,cap={math.log(4)})", value=0.6931471805599453, scored=True),
     _meka("0559", "P_macroAUPRC", "average_precision_macro", scored=True),
@@ -384,7 +384,7 @@ CASES: tuple[Published, ...] = (
         6e-5,
         scored=True,
     ),
-    # Five thresholds, 0 to 1, tell only between which of them a score lies: that is what is given here.
+    # The source uses five thresholds from 0 to 1, so the scores of these cases say only between which two they lie.
     _torchmetrics_areas("0309", "auroc", "roc_auc_macro", 0.6528),
     _torchmetrics_areas("0313", "average_precision", "average_precision_macro", 0.7778),
     _torchmetrics("0304", "accuracy", "accuracy_per_label", [1.0, 0.5, 0.5]),

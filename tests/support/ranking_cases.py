@@ -1,6 +1,6 @@
-"""Ranking values that other projects publish in their tests, with where they stand.
+"""Values of ranking metrics that other projects publish in their tests, with their sources.
 
-Only facts are kept: the data, what was computed from them, the number, and how many of its digits are given.
+Each case has only facts: the data, the metric, the published number, and how many digits of it are published.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class RankingCase:
     Attributes
     ----------
     name, source
-        Which case it is, and where it is published.
+        The name of the case, and where it is published.
     theirs, ours, choices
-        What the source computes, the function that we have for it, and what must be chosen.
+        The name of the metric in the source, our function, and its parameters.
     true, pred
         With ``ranked`` the true labels and the ranked labels, best first; else rows of 0/1 and of scores.
     expected, atol
-        The published value, and how far from it we may be.
+        The published value, and the tolerance.
     """
 
     name: str

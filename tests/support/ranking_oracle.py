@@ -52,7 +52,7 @@ class View:
         return one == other or not self.above(other, one)
 
     def rank(self, label: object) -> int:
-        """The last rank that a label can have."""
+        """The last rank that a label can have among its ties."""
         return sum(self.reaches(other, label) for other in self.labels)
 
     def wrong(self) -> int:
@@ -73,9 +73,9 @@ class View:
             yield [label for part in parts for label in part]
 
     def expected(self, value: Callable[[list], Fraction], unranked: str, *, alike: bool = True) -> Fraction:
-        """The mean over all orders, in which only the places of the true labels matter: the rest are None.
+        """The mean over all orders; only the places of true labels matter, so all other labels are replaced by None.
 
-        Where true labels are worth the same, one of them stands for all, so that few orders differ.
+        With ``alike`` all true labels have equal value, so one of them stands for all and fewer orders differ.
         """
         if (unranked, alike) not in self._times:
             names = dict.fromkeys(self.true, next(iter(self.true), None)) if alike else {n: n for n in self.true}
@@ -112,7 +112,7 @@ def reciprocal_rank(view: View, order: list, k: int) -> Fraction:
     return Fraction(1, min(ranks)) if ranks else Fraction(0)
 
 
-# -- definitions: the value of one example, and whether the example is one that the metric can judge ------------------
+# -- definitions: the value of one example, and whether the metric is defined for it ----------------------------------
 
 
 def one_error(view: View) -> tuple[Fraction, bool]:
@@ -148,7 +148,7 @@ def of_pairs(value: Callable[[View], Fraction | int]) -> Callable[[View], tuple[
 
 
 def at(value: Callable[..., Fraction | int], empty: int = 0) -> Callable[..., tuple[Fraction, bool]]:
-    """The mean over all orders of tied labels; without k all ranks count."""
+    """The mean of a value at ``k`` over all orders of tied labels; without ``k`` all ranks count."""
 
     def define(view: View, *, unranked: str, **parameters: object) -> tuple[Fraction, bool]:
         if not view.true:
@@ -234,7 +234,7 @@ def propensity_gains(
     weigh: Callable[[int], Fraction],
     divisor: Callable[[View], Fraction],
 ) -> tuple[Fraction, Fraction]:
-    """What the hits gain, and what those of the best ranking would."""
+    """The gain of the hits, and the gain of the hits of the best possible ranking."""
     sums = best = Fraction(0)
     for view, weight in views:
 

@@ -1,4 +1,4 @@
-"""Streams of ranked examples, and how they become batches."""
+"""Random streams of ranked examples, and functions that make batches of them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ AT_K: dict[str, Callable[..., object]] = {
 def random_examples(
     rng: random.Random, labels: list, size: int, *, full: bool = False, hides: bool = True, weighted: bool = False
 ) -> list[Ranked]:
-    """Examples with ties; ``full``: every label has a score."""
+    """Random examples with ties; with ``full`` every label has a score."""
     result = []
     share, levels = rng.choice([0.0, 0.2, 0.5, 1.0]), rng.sample(LEVELS, rng.randint(1, len(LEVELS)))
     for _ in range(size):
@@ -85,7 +85,7 @@ def _weights(examples: list[Ranked]) -> np.ndarray | None:
 def as_rows(
     examples: list[Ranked], labels: list, index: LabelIndex, kind: type = np.float64, garbage: float = np.nan
 ) -> Dense:
-    """Examples as matrices over ``labels``, in this order; cells that do not count hold garbage."""
+    """Examples as matrices with columns in the order of ``labels``; masked cells hold arbitrary values."""
     shape = len(examples), len(labels)
     true, hidden, ranked = (np.zeros(shape, np.uint8) for _ in range(3))
     scores = np.full(shape, garbage, kind)
@@ -103,7 +103,7 @@ def as_rows(
 
 
 def as_lists(examples: list[Ranked], index: LabelIndex, rng: random.Random) -> Ragged:
-    """Examples as lists in any order, with repeats where they are allowed."""
+    """Examples as lists in random order, with repeated labels where these are allowed."""
 
     def lists(parts: Iterable[list]) -> Lists:
         rows = [[index.add(label) for label in part] for part in parts]
@@ -146,7 +146,7 @@ def state_of(
     options: RankingOptions | None = None,
     rng: random.Random | None = None,
 ) -> Counted:
-    """All examples, counted in one batch."""
+    """The state after counting all examples in one batch."""
     index = LabelIndex(declared)
     state = only_rankings(index, options)
     state.count(as_lists(examples, index, rng or random.Random(0)))

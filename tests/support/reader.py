@@ -5,11 +5,11 @@ import zlib
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-KEYS, SUMS = (4, 3, 4, 2, 7, 3, 2), (3, 1, 6, 1, 3, 0, 0)  # of tables of rankings; 0: sums of any size
+KEYS, SUMS = (4, 3, 4, 2, 7, 3, 2), (3, 1, 6, 1, 3, 0, 0)  # columns of ranking tables; 0 means sums of any size
 
 
 def read(data: bytes) -> dict[str, Any]:
-    """What bytes of any holder hold; every byte is consumed, and the checksums agree."""
+    """Read the bytes of any holder, and check that no byte is left and that the checksums agree."""
     assert data[:7] == b"\x89SEV\r\n\x02", "magic and version"
     assert zlib.crc32(data[:-4]) == struct.unpack("<I", data[-4:])[0], "checksum"
     holder, reader = data[7], Reader(data[8:-4])

@@ -1,4 +1,4 @@
-"""Evaluators whose reports are hard to write: hostile names, many labels, nothing at all."""
+"""Evaluators whose reports are hard to format: labels with markup, many labels, very few labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TITLE = "</title><script>window.hurt=1</script> \u202e"
 
 
 def hostile(metrics: list[str] | None = None) -> se.Evaluator:
-    """Everything kept, over labels that try to leave their place."""
+    """An evaluator with every kind of state, over labels that contain markup and control characters."""
     chosen = metrics or ["f1_micro", "mcc_per_label", "roc_auc_micro", "irlbl", "precision_at(k=3)", "log_loss_micro"]
     ev = se.Evaluator(chosen, labels=HOSTILE, threshold=0.5, keep=KINDS)
     rng = np.random.default_rng(0)
@@ -41,7 +41,7 @@ def hostile_trace() -> se.Trace:
 
 
 def binned_trace() -> se.Trace:
-    """Most scores differ by so little that they share a bin, so that the area is between bounds far apart."""
+    """A trace in which most scores share a bin, so that the bounds of the area are far apart."""
     trace = se.Trace(se.Evaluator(["roc_auc_macro", "hamming_loss"], threshold=0.5), every=10)
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -52,7 +52,7 @@ def binned_trace() -> se.Trace:
 
 
 def many(labels: int, examples: int = 400) -> se.Evaluator:
-    """Labels whose frequency falls by rank."""
+    """An evaluator of many labels with decreasing frequency."""
     rng = np.random.default_rng(1)
     often = np.minimum(0.5, 3 / np.arange(1, labels + 1) ** 0.9)
     truth = rng.random((examples, labels)) < often
@@ -63,7 +63,7 @@ def many(labels: int, examples: int = 400) -> se.Evaluator:
 
 
 def few() -> se.Evaluator:
-    """Two labels with everything kept, and a precision of 1/32, which lies half-way between two decimals."""
+    """Two labels with every kind of state, and a precision of 1/32, which lies half-way between two decimals."""
     ev = se.Evaluator(
         ["f1_micro", "f1_macro", "hamming_loss", "roc_auc_macro", "ndcg(k=2)"], labels=["cat", "dog"], threshold=0.5,
         keep=["pairs"],

@@ -1,4 +1,4 @@
-"""One kind of state in a set with the decisions of the same examples, as every object has it."""
+"""A state of one kind in a `StateSet` with the decisions of the same examples, as in every evaluator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streameval.states.state_set import StateSet
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two contents are equal, or whatever they hold."""
+    """Whether two contents, or two values within contents, are equal."""
     if callable(one) and callable(other):
         return same(one(), other())
     if type(one) is not type(other):
@@ -37,7 +37,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 class Counted:
-    """Counts as a set does, and is read as the one state. What it has not itself, the state has."""
+    """Counts through the set and is read as its one state: all other attributes are those of the state."""
 
     def __init__(self, states: StateSet) -> None:
         self.states = states
@@ -67,7 +67,7 @@ class Counted:
         return Counted(self.states.copy())
 
     def restored(self) -> Counted:
-        """What the contents of the set give back."""
+        """A copy restored from the contents of the set."""
         contents = self.states.content()
         labels = LabelIndex(contents["decisions"].labels)
         labels.fixed = contents["decisions"].fixed

@@ -1,4 +1,4 @@
-"""Adversarial streams: examples with a known meaning, and the many forms in which the same example can be given."""
+"""Adversarial streams: examples with a known meaning, and the many forms of input for the same example."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ READ = (
 
 @dataclass(frozen=True)
 class Setup:
-    """How an object reads its examples."""
+    """The configuration with which an object reads its examples."""
 
     labels: tuple[str | int, ...] | None = None
     unknown: str = "error"
@@ -54,7 +54,7 @@ class Setup:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """What an example means (the outcome of each cell it mentions) and two ways of saying it."""
+    """The meaning of an example (the outcome of each cell that it mentions), and two forms of it as input."""
 
     cells: dict[str | int, int]
     weight: float
@@ -91,7 +91,7 @@ class Stream:
 def feed_many(
     target: se.Evaluator | se.Metric, examples: list[Example], *, iterators: bool = False, again: bool = False
 ) -> None:
-    """The same examples with update_many."""
+    """Count the same examples with `update_many`."""
     said = [example.again if again else example.said for example in examples]
     masks = [set() if mask is None else mask for _, _, mask in said]
     columns = [[true for true, _, _ in said], [pred for _, pred, _ in said], masks]
@@ -114,7 +114,7 @@ def weights() -> st.SearchStrategy[float]:
 
 @st.composite
 def setups(draw: st.DrawFn) -> Setup:
-    """Labels declared or not, every policy for unknown ones, decisions or scores."""
+    """Setups with or without declared labels, with every policy for unknown labels, and for decisions or scores."""
     declared = draw(st.none() | st.lists(st.sampled_from(POOL), max_size=6, unique=True).map(tuple))
     unknown = "error" if declared is None else draw(st.sampled_from(["error", "ignore", "add"]))
     number = st.sampled_from([0.5, 0.7, 0.0, -1.0, 1.5, 1e-300])
@@ -125,7 +125,7 @@ def setups(draw: st.DrawFn) -> Setup:
 
 @st.composite
 def examples(draw: st.DrawFn, setup: Setup, weight: st.SearchStrategy[float]) -> Example:
-    """One example that a setup can read, said in two ways."""
+    """One example that a setup can read, in two forms."""
     open_set = setup.labels is None or setup.unknown == "add"
     pool = POOL if open_set else setup.labels
     outcome = st.integers(TRUE_NEGATIVE, MASKED)
@@ -144,7 +144,7 @@ def streams(draw: st.DrawFn, *, max_size: int = 12, weighted: bool | None = None
     return Stream(setup, draw(st.sampled_from(list(KINDS))), draw(st.lists(example, max_size=max_size)))
 
 
-# -- saying it --------------------------------------------------------------------------------------------------------
+# -- forms of an example ----------------------------------------------------------------------------------------------
 
 
 def _said(draw: st.DrawFn, setup: Setup, cells: dict[str | int, int]) -> tuple[object, object, object]:
@@ -178,7 +178,7 @@ def _said(draw: st.DrawFn, setup: Setup, cells: dict[str | int, int]) -> tuple[o
 
 def _side(
     draw: st.DrawFn, setup: Setup, positive: set, zeros: set, unknowns: set, *, scores: bool
-) -> object:  # the labels that are 1, those said to be 0, those of unknown truth
+) -> object:  # positive labels are 1, zeros are 0, unknowns have unknown truth
     noise = []
     if setup.unknown == "ignore" and draw(st.booleans()):
         noise = [label for label in ("noise", 10**30, "") if label not in setup.labels]
@@ -199,7 +199,7 @@ def _side(
         return np.array(listed, object)
     if form == "keys":
         return dict.fromkeys(listed).keys()
-    if {*map(str, listed)} <= {"0", "1", "-1", "-100"}:  # as a list, it may be refused as what could be a row
+    if {*map(str, listed)} <= {"0", "1", "-1", "-100"}:  # a list of these may be refused because it looks like a row
         return set(listed)
     repeated = listed + draw(st.lists(st.sampled_from(listed), max_size=3)) if listed else []
     return {"set": set, "frozenset": frozenset, "tuple": tuple}.get(form, list)(repeated)
@@ -218,7 +218,7 @@ def _value(draw: st.DrawFn, setup: Setup, label: str | int, positive: bool, *, s
     if scores and draw(st.booleans()):
         known = isinstance(setup.threshold, float) or label in setup.threshold
         return _score(draw, setup.threshold_of(label) if known else 0.5, positive)
-    if scores:  # True and False are decisions, also where numbers are scores
+    if scores:  # True and False are decisions even where numbers are scores
         return draw(st.sampled_from([bool, np.bool_]))(positive)
     return draw(st.sampled_from([bool, int, float, np.bool_, np.int8, np.uint64, np.float16, np.float32]))(positive)
 
@@ -246,7 +246,7 @@ def _row(draw: st.DrawFn, setup: Setup, positive: set, unknowns: set, *, scores:
     return np.array(bits).astype(dtype)
 
 
-# -- judging it -------------------------------------------------------------------------------------------------------
+# -- expected counts --------------------------------------------------------------------------------------------------
 
 
 def in_order(labels: Iterable[str | int]) -> list[str | int]:
@@ -271,7 +271,7 @@ def counted(setup: Setup, examples: list[Example]) -> dict[str | int, tuple[Frac
 
 
 def readings(target: se.Evaluator | se.Metric) -> list[str]:
-    """Everything that can be read, to the last bit."""
+    """Every value that can be read from an object, with all bits."""
     values: dict[str, object] = {"own": target.get()}
     if isinstance(target, se.Evaluator):
         values.update((name, target.get(name)) for name in READ)
@@ -287,7 +287,7 @@ def readings(target: se.Evaluator | se.Metric) -> list[str]:
 
 
 def snapshot(value: object) -> object:
-    """What a value holds, types and all, so that any change of it shows."""
+    """The content of a value with its types, to compare it later and detect any change."""
     if isinstance(value, np.ndarray):
         return (str(value.dtype), value.shape, value.strides, value.flags.writeable, repr(value.tolist()))
     if isinstance(value, Mapping):

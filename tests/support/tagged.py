@@ -1,4 +1,4 @@
-"""Rows of a table of tagged items, for the tests of engines."""
+"""Random rows of a table of tagged items, for the tests of engines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LABELS = [f"tag{number}" for number in range(50)]
 
 
 def rows_of(count: int, seed: int = 0, **further: Callable[[random.Random], Any]) -> list[dict[str, Any]]:
-    """So many rows; ``further`` draws the values of further columns."""
+    """``count`` random rows; the functions in ``further`` draw the values of further columns."""
     draw = random.Random(seed)
     return [
         {

@@ -1,4 +1,4 @@
-"""Tables of the kernel, each over a root of its own, changed by preparing and committing."""
+"""Equal tables of both kernel implementations, each with its own root, which commits what the table prepares."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from streameval import kernel
 from streameval.kernel.types import DONE
 
 BACKENDS = ("compiled", "numpy") if kernel.BACKEND == "compiled" else ("numpy",)
-"""The implementations that can be tested here."""
+"""The implementations that this installation can test."""
 
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 
 def committed(root: Any, answer: Any) -> int:
-    """What a method answers, whose part is committed."""
+    """Commit the part that a method has prepared, or return the code with which the method declined."""
     if isinstance(answer, int):
         return answer
     root.commit([answer])
@@ -27,12 +27,12 @@ def committed(root: Any, answer: Any) -> int:
 
 
 def committed_parts(backend: str, parts: list[Any]) -> None:
-    """Commit what a table of an implementation has prepared."""
+    """Commit prepared parts with one implementation."""
     import_module(f"streameval.kernel.commit.{backend}").Root.commit(parts)
 
 
 def each_vector() -> Iterator[int]:
-    """Put every kind of vector that this machine has to use, one after the other."""
+    """Switch the compiled kernel to every vector width of this machine in turn, and back at the end."""
     compiled = import_module("streameval.kernel.decisions.compiled")
     usual = compiled.vectors()[0]
     try:
@@ -52,7 +52,7 @@ class Twin:
         self.table: Any = getattr(import_module(f"streameval.kernel.{subject}.{backend}"), name)(self.root, *arguments)
 
     def change(self, method: str, *arguments: Any) -> int:
-        """What a method answers, whose part is committed."""
+        """Call a method and commit the part that it prepares."""
         return committed(self.root, getattr(self.table, method)(*arguments))
 
     def merge(self, other: Twin, columns: Any = None, sign: int = 1) -> int:
@@ -80,12 +80,12 @@ def twins(subject: str, name: str, *arguments: Any) -> list[Twin]:
 
 
 def count_slots(counts: Any, slots: Any, key: Any, fixed: int, sign: int) -> int:
-    """Count one example in counts of decisions, or say why they decline it."""
+    """Count one example in counts of decisions; return `DONE`, or the code of the reason to decline it."""
     return committed(_root_of(counts), counts.prepare_example(slots, key, fixed, sign))
 
 
 def merge(counts: Any, other: Any, columns: Any = None) -> int:
-    """Merge other counts of decisions, or say why they are declined."""
+    """Merge other counts of decisions; return `DONE`, or the code of the reason to decline them."""
     return committed(_root_of(counts), counts.prepare_merge(other, columns, 0, 1))
 
 
@@ -96,6 +96,6 @@ def cells_in(counts: Any, width: int) -> Any:
 
 
 def _root_of(counts: Any) -> Any:
-    """What commits changes of counts. Compiled parts know their table, so any root does."""
+    """The root that commits changes of counts. Compiled parts refer to their table, so any root can commit them."""
     cell = getattr(counts, "_cell", None)
     return import_module("streameval.kernel.commit.compiled").Root() if cell is None else cell.root

@@ -1,4 +1,4 @@
-"""How much work a call takes, as counts that hardly vary: no clock."""
+"""Measures of the work of a call that hardly vary between runs, because they use no clock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def steps(act: Callable[[], object]) -> int:
 
 
 def peak(act: Callable[[], object]) -> int:
-    """How many bytes that Python traces are there during a call, at most, besides those that were there before."""
+    """The peak of the bytes allocated during a call, as `tracemalloc` counts them, above the amount before the call."""
     tracemalloc.start()
     try:
         act()
