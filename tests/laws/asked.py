@@ -1,4 +1,4 @@
-"""Everything that counts, over each kind of state, and all that it is asked, for tests of threads."""
+"""Every class that counts, over each kind of state, with all calls that the tests of threads make on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.kinds import EACH, NAMES, SCORED, TRIALS
 GONE = range(100, 140)
 LABELS = (*range(10), "new", "newer", *GONE)
 FULL = cases(100) >= 100
-SECONDS = 240.0  # that the cross takes, which is tried in full
+SECONDS = 240.0  # duration of the random tries of all kinds, objects and calls with full effort
 
 Scores = dict[int, float]
 Calls = dict[str, Call]
@@ -35,7 +35,7 @@ Calls = dict[str, Call]
 
 @dataclass(frozen=True)
 class Feed(Kind):
-    """A kind of state, and examples for it."""
+    """A kind of state, and the weight of its examples."""
 
     weight: float = 1.0
 
@@ -65,12 +65,12 @@ TRUE, SCORED_BEFORE = {0}, {0: 0.5, 1: 0.75}
 NEW, SCORED_FIRST = {0, 7}, {8: 1.5, 0: 0.5}
 
 
-# -- objects, and what they are asked ---------------------------------------------------------------------------------
+# -- objects and calls on them ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Something that counts, over any kind of state; what it is asked, by name, and what there is to compare of it."""
+    """An object that counts with any kind of state, the calls on it by name, and its state for comparisons."""
 
     started: Callable[[Feed], Any]
     calls: Callable[[Feed], Calls]
@@ -79,7 +79,7 @@ class Holder:
 
 
 INPUT = re.compile(r'<section id="input".*?</section>|<li><a href="#input">.*?</li>', re.DOTALL)
-"""How the input was read, in a page: it is noted before an example is counted, and is no part of the counts."""
+"""The part of an HTML page about how input was read; it changes before an example is counted and is not compared."""
 
 READS: Calls = {
     "get": lambda held: repr(held.get()),
@@ -88,7 +88,7 @@ READS: Calls = {
     "repr": repr,
     "pickle": lambda held: pickle.loads(pickle.dumps(held)).to_bytes(),
     "examples": lambda held: held.examples,
-    "equality": lambda held: held == held,  # two readings of one moment
+    "equality": lambda held: held == held,  # reads the object twice, and both must see the same moment
     "reset": lambda held: held.reset(),
 }
 COUNTS: Calls = {
@@ -108,7 +108,7 @@ SNAPSHOT: Calls = {"snapshot": lambda held: held.snapshot().to_bytes()}
 
 
 def counting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
-    """What counts examples."""
+    """Calls that count examples."""
     known, new = (TRUE, feed.pred(SCORED_BEFORE)), (NEW, feed.pred(SCORED_FIRST))
     mapping = {0: 0.25, 1: 0.75} if feed.scored else {0: False, 1: True}
     lists = [{0, 3}, {4}, {1}], [feed.pred(s) for s in ({0: 0.75}, {5: 0.5, 1: 0.25}, {4: 0.125})]
@@ -133,7 +133,7 @@ def counting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
 
 
 def reverting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
-    """What takes them back."""
+    """Calls that revert examples."""
     true, scores, mask = FIRST[0]
     how = {"weight": feed.weight, "mask": mask, **keywords(0, t=t, where=where)}
     return {
@@ -143,7 +143,7 @@ def reverting(feed: Feed, *, t: bool = False, where: bool = False) -> Calls:
 
 
 def merging(feed: Feed, make: Callable[[Feed], Any], *, inverse: bool, t: bool = False, where: bool = False) -> Calls:
-    """What adds other objects and takes them out."""
+    """Calls that merge and unmerge other objects."""
     more, less = make(feed), make(feed)
     more.update(NEW, feed.pred(SCORED_FIRST), weight=0.3, **keywords(3, t=t, where=where))
     count(less, feed, 1, t=t, where=where)
@@ -156,13 +156,13 @@ def merging(feed: Feed, make: Callable[[Feed], Any], *, inverse: bool, t: bool =
 
 
 def keywords(place: int, *, t: bool = False, where: bool = False) -> dict[str, Any]:
-    """What an example needs besides: its time, or its slice."""
+    """Further keywords for an example: its time, its slice, both or none."""
     named = {"where": {"region": "xyx"[place % 3], "half": place // 4}} if where else {}
     return named | ({"t": min(place, 3) * 0.5} if t else {})
 
 
 def many(rows: int, *, t: bool, where: bool) -> dict[str, Any]:
-    """The same of many examples."""
+    """Further keywords for many examples: their times or their slices."""
     each = [keywords(3 + place, t=t, where=where) for place in range(rows)]
     if where:
         return {"where": {name: [one["where"][name] for one in each] for name in ("region", "half")}}
@@ -170,7 +170,7 @@ def many(rows: int, *, t: bool, where: bool) -> dict[str, Any]:
 
 
 def count(held: Any, feed: Feed, rows: int = 3, *, t: bool = False, where: bool = False) -> Any:
-    """The same object, once it has counted the first examples."""
+    """Count the first examples, and return the same object."""
     for place, (true, scores, mask) in enumerate(FIRST[:rows]):
         held.update(true, feed.pred(scores), weight=feed.weight, mask=mask, **keywords(place, t=t, where=where))
     return held
@@ -179,7 +179,7 @@ def count(held: Any, feed: Feed, rows: int = 3, *, t: bool = False, where: bool 
 def holding(
     make: Callable[[Feed], Any], further: Calls, *, reverts: bool, merges: bool, t: bool = False, where: bool = False
 ) -> Holder:
-    """What counts as an evaluator does."""
+    """A holder whose objects have the same counting calls as an evaluator."""
     how = {"t": t, "where": where}
 
     def calls(feed: Feed) -> Calls:
@@ -190,7 +190,7 @@ def holding(
 
 
 def compacting(feed: Feed) -> se.Evaluator:
-    """An evaluator whose next revert is followed by a rebuild without the labels that are gone."""
+    """An evaluator that drops its unused labels at the next revert."""
     held = count(feed.evaluator(), feed)
     for verb in (held.update, held.revert):
         for start in range(0, len(GONE), 4):
@@ -334,7 +334,7 @@ def ledger_calls(feed: Feed) -> Calls:
 
 def model_of(feed: Feed) -> Any:
     class Model:
-        """Predicts what it saw last."""
+        """Predicts the labels that it last learned."""
 
         seen = 0
 

@@ -1,4 +1,4 @@
-"""What counts examples, by name: each holder over each kind of state, and how it is fed."""
+"""Every class that counts examples, by name, with the kinds of state that it holds and the way to update it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """An evaluator that keeps states of some kind."""
+    """The configuration of an evaluator with states of some kind."""
 
     metrics: tuple[str, ...] = ("f1_macro", "recall_samples", "hamming_loss")
     options: tuple[tuple[str, Any], ...] = ()
@@ -42,14 +42,14 @@ class Kind:
         return se.Evaluator(list(self.metrics), **dict(self.options))
 
     def single(self) -> se.Metric:
-        """The first of its metrics alone."""
+        """A `Metric` of the first metric alone."""
         spec = self.evaluator().metrics[0]
         choices = {name: value for name, value in self.options if name not in ("keep", "inverse_propensities")}
         return se.metric(spec.name, average=spec.average, **choices, **dict(spec.parameters))
 
 
 def kind_of(name: str, **choices: Any) -> Kind:
-    """An evaluator that counts all that a kind can."""
+    """The configuration of an evaluator that keeps every part of one kind of state."""
     trial = TRIALS[name]
     choices |= trial.arguments(LABELS) | {"keep": (name, *KINDS_OF_STATE[name].keeps)}
     return Kind(trial.metrics, tuple(choices.items()), name in SCORED)
@@ -79,7 +79,7 @@ KINDS = {
 
 
 def rows_of(kind: Kind, seed: str, *, weighted: bool, size: int = 7) -> list[Row]:
-    """Examples that differ as much as they can, in the order of their times."""
+    """Random examples that differ as much as possible, in the order of their times."""
     draw = random.Random(seed)
     rows = []
     for place in range(size):
@@ -95,24 +95,24 @@ def rows_of(kind: Kind, seed: str, *, weighted: bool, size: int = 7) -> list[Row
 
 @dataclass(frozen=True)
 class Holder:
-    """Something that holds evaluators.
+    """A class that holds evaluators, and the laws to test it with.
 
     Attributes
     ----------
     make
-        Builds it; it has counted nothing.
+        Makes an empty object.
     keywords
-        Which keywords an update takes besides, from the example.
+        Returns the further keywords that an update of an example takes.
     ordered
         Whether each shard must count its examples in the order of their times.
     without
-        The laws that it cannot have, each with the words of its refusal.
+        The laws that do not apply to it, each with words of the error message.
     many
         Further keywords of ``update_many``.
     laws
-        The laws that it is tried with.
+        The laws to test.
     count
-        How it counts an example, if not by ``update``.
+        Counts an example, if ``update`` does not.
     """
 
     make: Callable[[Kind], Any]
@@ -133,7 +133,7 @@ class Holder:
         state.revert(row.y_true, row.y_pred, weight=row.weight, mask=row.mask, **self.keywords(row))
 
     def update_many(self, state: Any, rows: list[Row]) -> None:
-        """The same rows in one call."""
+        """Count the rows in one call."""
         keywords: dict[str, Any] = dict(self.many)
         for name in self.keywords(rows[0]):
             values = [self.keywords(row)[name] for row in rows]
@@ -157,18 +157,18 @@ def placed(row: Row) -> dict[str, Any]:
 
 
 def apart(row: Row) -> dict[str, Any]:
-    """As `placed`, but in so many slices that several are displaced at once."""
+    """Like `placed`, but with so many slices that several are displaced at once."""
     return {"where": {"region": f"{row.region} {row.time}", "half": row.time > 1}}
 
 
 def wait(pending: Any, row: Row) -> None:
-    """The truth of the oldest prediction, once three wait; then another prediction."""
+    """If three predictions wait, observe the truth of the oldest; then predict again."""
     if len(pending) > 2:
         pending.observe(pending.keys()[0], row.y_true, weight=row.weight, mask=row.mask, t=row.time)
     pending.predict((row.region, pending.evaluator.examples + len(pending)), row.y_pred, t=row.time)
 
 
-VALUES = ("fresh", "same", "reading", "round trip", "copy", "atomic")  # of what does not merge
+VALUES = ("fresh", "same", "reading", "round trip", "copy", "atomic")  # laws for classes that cannot merge
 HOLDERS = {
     "Evaluator": Holder(Kind.evaluator),
     "Evaluator, in two threads": Holder(Kind.evaluator, many=(("threads", 2),), laws=("zero", "batch")),

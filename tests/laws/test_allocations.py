@@ -1,4 +1,4 @@
-"""Whichever request of the kernel for memory is refused, the call raises `MemoryError`, and nothing has changed."""
+"""If any request of the kernel for memory is refused, the call raises `MemoryError` and changes nothing."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ void *malloc(size_t size) { return fails(__builtin_return_address(0)) ? NULL : _
 void *calloc(size_t n, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(n, size); }
 void *realloc(void *old, size_t size) { return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size); }
 """
-"""Loaded before the C library: the kernel gets no memory where its requests are counted from one number to another."""
+"""Source of a library for LD_PRELOAD that refuses the kernel's requests for memory whose numbers are in a range."""
 
 STATES = {"decisions": [], **{name: [name] for name in KINDS}, "all": [*KINDS]}
 
 
 def described(window: se.Rolling[Any]) -> se.Rolling[Any]:
-    """A window that has looked at as many examples as it notes, so that the kernel may count the next by itself."""
+    """A window that has noted the forms of enough examples, so that the kernel may count the next one by itself."""
     for _ in range(30):
         window.update({"a"}, {"a": 1})
     return window
@@ -83,11 +83,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @with_each("kind", [*STATES])
-def test_memory_that_is_refused_changes_nothing(kind: str, library: Path):
+def test_a_refused_memory_request_changes_nothing(kind: str, library: Path):
     in_process(f"run({kind!r}, {str(library)!r}, {cases(40)})", library)
 
 
-def test_to_commit_examples_of_several_forms_needs_no_memory(library: Path):
+def test_committing_examples_of_several_forms_allocates_no_memory(library: Path):
     in_process(f"run_forms({str(library)!r})", library)
 
 
@@ -103,22 +103,22 @@ def in_process(call: str, library: Path) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("weight", [1, 0.7])
 @pytest.mark.parametrize("title", ["evaluator", "rolling", "fading"])
-def test_an_example_is_counted_right_or_not_at_all_whichever_python_object_finds_no_memory(title: str, weight: float):
+def test_an_example_is_counted_correctly_or_not_at_all_if_python_runs_out_of_memory(title: str, weight: float):
     allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
     ev = HOLDERS[title](se.Evaluator(["ranking_loss", "roc_auc_macro"], ties="last", threshold=0.5))
     plain = {"b"}, {"a": 0.5, "b": 0.25, "c": 0.75}
-    for _ in range(30):  # which are noted
+    for _ in range(30):  # the evaluator notes the forms of these
         ev.update(*plain, weight=weight)
     for example in (plain, ({"b"}, {"b": 0.5, "a": 0.5, "c": 0.75})):
         for request in range(60, 0, -1):
             one = ev.copy()
-            one.update(*plain, weight=weight)  # after which the kernel counts without a reader
+            one.update(*plain, weight=weight)  # from now on the kernel counts without a reader
             before, right = one.to_bytes(), one.copy()
             right.update(*example, weight=weight)
             allocator.set_nomemory(request, request + 1)
             try:
                 one.update(*example, weight=weight)
-            except (MemoryError, SystemError):  # as Python itself says where it finds none for a frame
+            except (MemoryError, SystemError):  # Python raises SystemError if it cannot allocate a frame
                 allocator.remove_mem_hooks()
                 assert one.to_bytes() == before
             else:
@@ -127,7 +127,7 @@ def test_an_example_is_counted_right_or_not_at_all_whichever_python_object_finds
 
 
 @with_each("title", [*HOLDERS])
-def test_an_object_is_reset_or_not_at_all_whichever_python_object_finds_no_memory(title: str):
+def test_an_object_is_reset_completely_or_not_at_all_if_python_runs_out_of_memory(title: str):
     allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
     held, refused = HOLDERS[title](se.Evaluator(["f1_micro"])), 0
     group = {"where": {"group": "a"}} if title == "sliced" else {}
@@ -150,7 +150,7 @@ def test_an_object_is_reset_or_not_at_all_whichever_python_object_finds_no_memor
     assert refused > 20
 
 
-def test_marks_of_columns_are_freed_where_no_memory_is_left_for_mentions():
+def test_column_marks_are_freed_if_memory_for_mentions_is_refused():
     allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
     size, width = Path("/proc/self/statm"), 2**21
     if se.kernel.BACKEND != "compiled" or not size.exists():
@@ -168,18 +168,18 @@ def test_marks_of_columns_are_freed_where_no_memory_is_left_for_mentions():
         finally:
             allocator.remove_mem_hooks()
     assert refused > 3
-    assert int(size.read_text().split()[0]) - before < 2 * 8 * width // 4096  # the heap may hold one on
+    assert int(size.read_text().split()[0]) - before < 2 * 8 * width // 4096  # the heap may retain one array
 
 
 def run(kind: str, library: str, rounds: int) -> None:
-    """Change objects, and copies of them that are never refused memory, in a process with the library."""
+    """In a process with the library, change objects, and compare them with copies that are never refused memory."""
     loaded = ctypes.CDLL(library)
     first, last, requests = (ctypes.c_long.in_dll(loaded, name) for name in ("fail_from", "fail_until", "requests"))
     scored = kind not in ("decisions", "pairs")
     refused = 0
 
     def is_made(call: Callable[[Any], object], one: Any, control: Any, start: int, stop: int) -> bool:
-        """Whether a call is made, while the kernel's requests from one to another are refused."""
+        """Whether a call succeeds while the kernel's requests with numbers from start to stop are refused."""
         nonlocal refused
         before = one.to_bytes(), one.input_summary
         first.value, last.value, requests.value = start, stop, 0
@@ -206,7 +206,7 @@ def run(kind: str, library: str, rounds: int) -> None:
         one = evaluator()
         one.update({"a"}, {"a": 0.7} if scored else {"a"})
         one += part
-        is_made(lambda each: each.unmerge(part), one, one.copy(), start, start)  # drops the labels of the wide example
+        is_made(lambda each: each.unmerge(part), one, one.copy(), start, start)  # drops the wide example's labels
     for seed in range(rounds):
         rng, title, counted = random.Random(seed), [*HOLDERS][seed % len(HOLDERS)], []
         one = HOLDERS[title](evaluator())
@@ -224,7 +224,7 @@ def run(kind: str, library: str, rounds: int) -> None:
 
 
 def run_forms(library: str) -> None:
-    """Count single scores and double ones of one slice together, in a process with the library."""
+    """In a process with the library, count float32 and float64 scores of one slice in one call."""
     first, last, requests = (
         ctypes.c_long.in_dll(ctypes.CDLL(library), name) for name in ("fail_from", "fail_until", "requests")
     )
@@ -247,7 +247,7 @@ def run_forms(library: str) -> None:
 def _call(
     one: Any, counted: list[Any], rng: random.Random, scored: bool, *, weighs: bool
 ) -> tuple[Callable[[Any], object], Any]:
-    """A call, and the example that it counts, or takes back if it is among those that were counted."""
+    """A random call, and the example that it counts or reverts."""
 
     def example() -> tuple[Any, Any]:
         labels = [f"label {number}" for number in rng.sample(range(90), rng.choice([1, 2, 5, 14, 60]))]

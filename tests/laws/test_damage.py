@@ -1,4 +1,4 @@
-"""Ledgers and checkpoints from bytes, and all kinds under random damage: refused, or exactly what they say."""
+"""Damaged ledgers, checkpoints and states: their bytes are refused, or read exactly as written."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_every_truncation_and_zero_tail_under_a_right_checksum_is_refused(image:
                 assert str(caught.value).count("the bytes are damaged") < 2
 
 
-def test_random_damage_is_refused_or_is_exactly_what_it_says():
+def test_random_damage_is_refused_or_read_exactly_as_written():
     outcomes = {damage.once(random.Random(seed)) for seed in range(max(1000, cases(4000)))}  # one in 200 is accepted
     assert outcomes == {"refused", "not damaged", "accepted, with a right checksum"}
 
@@ -90,7 +90,7 @@ def test_the_helper_writes_what_the_package_writes():
 
 
 def waiting(key: Any, old: bytes, new: bytes, *, labels: str = "ab") -> bytes:
-    """A `Pending` whose bytes have others in one place."""
+    """The bytes of a `Pending` in which one sequence of bytes is replaced by another."""
     pending = se.Pending(se.Evaluator([]))
     pending.predict(key, {label: label == "a" for label in labels})
     data = pending.to_bytes()[:-4]
@@ -132,17 +132,17 @@ CONTRADICTIONS = {
 
 
 @with_each("kind", CONTRADICTIONS)
-def test_what_nothing_can_have_written_is_refused(kind: str):
+def test_bytes_that_no_object_writes_are_refused(kind: str):
     with pytest.raises(se.FormatError):
         decoded(CONTRADICTIONS[kind])
 
 
 def hostile() -> Iterator[tuple[str, bytes]]:
-    """Small files that claim much, and larger ones in which everything claims something."""
+    """Small files that claim large sizes, and larger files in which many parts do."""
     steps = {"ledger-compacted": 3, "checkpoint": 3, "pending": 7, "trace-metrics": 11}
     images = {name: data for name, make in write.MAKE.items() if len(data := make().to_bytes()) < 1000}
     for size in (2**16, 2**31, 2**40, 2**62, 2**64 - 1):
-        for image, data in images.items():  # of every kind of state and every holder
+        for image, data in images.items():  # images of every kind of state and every holder
             for at in range(8, len(data) - 4, steps.get(image, 31)):
                 yield f"{image}, {size} at {at}", sealed(data[:at] + varint(size) + data[at + 1 : -4])
     many = 100_000
@@ -156,7 +156,7 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     yield "an endless number", sealed(HEAD + b"\x31" + b"\xff" * many)
 
 
-def test_small_files_that_claim_much_cost_little_memory():
+def test_small_files_that_claim_large_sizes_use_little_memory():
     for kind, data in hostile():
         tracemalloc.start()
         try:

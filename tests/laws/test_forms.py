@@ -1,7 +1,7 @@
-"""What an object remembers of the forms of its input changes with what it has counted, or not at all.
+"""The forms of input that an object remembers change together with its counts, or not at all.
 
-Labels that are strings and columns without names are not mixed, whatever a refused call has named, and whichever thread
-forgets or counts while another one reads.
+String labels and columns without names are never mixed, even if a call that used one of them was refused, or another
+thread resets the object or counts while one thread reads its input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KINDS: dict[str, Callable[..., se.Evaluator]] = {
 Made = Callable[[Callable[..., se.Evaluator]], Any]
 Call = Callable[[Any], Any]
 
-# -- objects, what they count with, and how they forget it ------------------------------------------------------------
+# -- objects, calls that count, and calls that reset ------------------------------------------------------------------
 
 BY = ["region", "half"]
 HOLDERS: dict[str, tuple[Made, dict[str, bool]]] = {
@@ -87,7 +87,7 @@ def evaluators(held: Any) -> list[Any]:
 
 
 def left(held: Any, how: dict[str, bool]) -> Any:
-    """What can be seen of an object, and how it takes what comes next."""
+    """The visible state of an object, and the outcomes of further updates."""
     parts = [(one.to_bytes(), one.warnings) for one in evaluators(held)]
     scored = evaluators(held)[0].reads_scores
     return parts, [
@@ -101,7 +101,7 @@ def left(held: Any, how: dict[str, bool]) -> Any:
     ("title", "kind"),
     [(title, kind) for title in HOLDERS for kind in KINDS if FULL or kind == "decisions" or title == "Evaluator"],
 )
-def test_what_is_read_while_another_thread_forgets_is_counted_in_the_forms_of_then(title: str, kind: str, forms: str):
+def test_forms_of_input_stay_consistent_if_another_thread_resets_during_a_call(title: str, kind: str, forms: str):
     (make, how), scored, draw = HOLDERS[title], kind == "scores", random.Random(f"{title} {kind} {forms}")
     mine, theirs = (STRINGS, ROWS) if forms == "strings" else (ROWS, STRINGS)
     one, two = keywords(3, **how), many(2, t=how.get("t", False), where=how.get("where", False))
@@ -136,19 +136,19 @@ def test_what_is_read_while_another_thread_forgets_is_counted_in_the_forms_of_th
         passed = [point._replace(visits=1) for point in points(lambda: act(held))]
         for point in draw.sample(passed, min(cases(10), len(passed))):
             held = started(size)
-            with suppress(LookupError):  # where it goes depends on what was called before
+            with suppress(LookupError):  # the path of the call depends on earlier calls, so it may not pass the point
                 results = in_another_thread(partial(act, held), point, partial(reset_and_count, held))
                 if (*results, left(held, how)) not in allowed:
                     yield f"{name}, {size} before, at {point}: {short((*results, left(held, how)))}"
 
-    # So few before that they are noted, and so many that they are not.
+    # After 1 example the object still notes forms of input; after 25 it does not.
     faults = [one for name in mine for size in (1, 25) for one in wrong(name, size)]
     assert not faults, f"{len(faults)} are wrong:\n" + "\n".join(faults[:20])
 
 
 @pytest.mark.parametrize("title", ["Rolling", "TimeRolling", "Tumbling", "Fading", "Sliced"])
-def test_an_interrupted_call_counts_rows_and_remembers_that_they_had_no_names_or_neither(title: str):
-    """So many rows that nothing stays of what a window held before."""
+def test_an_interrupted_call_counts_nameless_rows_and_remembers_their_form_or_neither(title: str):
+    """The call has so many rows that a window evicts all earlier examples."""
     (make, how), rows = HOLDERS[title], np.array([ROW] * 60)
     after, more = keywords(99, **how), many(60, t=how.get("t", False), where=how.get("where", False))
 
@@ -159,7 +159,7 @@ def test_an_interrupted_call_counts_rows_and_remembers_that_they_had_no_names_or
         return held
 
     executed = list[int]()
-    act(-1)  # what is made once
+    act(-1)  # runs code that only the first call runs
     act(-1)
     first = bisect_left(range(executed[-1]), True, key=lambda hit: act(hit).examples > 0)
     assert 0 < first < executed[-1]
@@ -170,7 +170,7 @@ def test_an_interrupted_call_counts_rows_and_remembers_that_they_had_no_names_or
         assert (strings is None) == (size == 0), f"at instruction {hit}"
 
 
-# -- what is refused --------------------------------------------------------------------------------------------------
+# -- refused calls ----------------------------------------------------------------------------------------------------
 
 
 def limited(**more: Any) -> se.Evaluator:
@@ -345,7 +345,7 @@ REFUSALS: dict[str, tuple[Callable[[], Any], dict[str, Call]]] = {
 
 
 def seen(held: Any) -> Any:
-    """What can be read of an object."""
+    """The content of an object as far as it can be read."""
     if isinstance(held, river.MetricCollection):
         return held.get(), [(one.snapshot().to_bytes(), one.snapshot().warnings) for one in held.data]
     parts = [held, *getattr(held, "evaluators", {}).values(), *([held.evaluator] if hasattr(held, "evaluator") else [])]
@@ -353,7 +353,7 @@ def seen(held: Any) -> Any:
 
 
 def next_calls(held: Any) -> dict[str, Call]:
-    """Calls of which each may come next, and what they leave."""
+    """Calls that may follow a refused call."""
     if isinstance(held, se.Pending):
         return {
             "strings": lambda held: (held.predict(7, {"x"}), held.observe(7, {"x"})),
@@ -379,7 +379,7 @@ def next_calls(held: Any) -> dict[str, Call]:
 
 
 @pytest.mark.parametrize("title", REFUSALS)
-def test_a_call_that_is_refused_leaves_no_trace_in_what_comes_next(title: str):
+def test_a_refused_call_does_not_affect_later_calls(title: str):
     make, refusals = REFUSALS[title]
     wrong = []
     for name, call in refusals.items():

@@ -1,4 +1,4 @@
-"""What an earlier version wrote is read to the last bit, and written again as it was."""
+"""Bytes of earlier versions are read exactly, and written again without a change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_this_version_writes_the_same_bytes_for_the_same_examples(path: Path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_a_newer_version_is_refused_by_name_and_with_what_to_do(path: Path, tmp_path: Path):
+def test_bytes_of_a_newer_version_are_refused_with_the_version_and_advice(path: Path, tmp_path: Path):
     body = bytearray(path.read_bytes()[:-4])
     body[6] += 1
     newer = tmp_path / "newer"

@@ -1,4 +1,4 @@
-"""The laws of every state, for each kind of state in each holder: one suite."""
+"""The laws of `streameval/testing.py` for each kind of state in each holder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support import reader
 from tests.support.effort import BRIEF, cases, crossed
 from tests.support.kinds import TRIALS
 
-# A metric alone has no parts of pairs of its own; what does not merge holds evaluators as they are.
+# `Metric` cannot keep parts of pairs, and classes without merge only pass calls on to their evaluators.
 FEW = ("decisions", "decisions of scores", "all, of scores that are missing")
 SPARED = ("all", "all, of scores that are missing")
 CASES = [
@@ -28,7 +28,7 @@ CASES = [
     for name, holder in HOLDERS.items()
     for kind in (KINDS if "zero" in holder.laws else FEW)
     if name != "Metric" or KINDS[kind].metrics
-    # What holds evaluators has all that they count in "all".
+    # For holders of evaluators, "all" covers the other kinds.
     if FULL or name in ("Evaluator", "Metric") or kind in (*FEW, "declared labels", "all")
 ]
 WEIGHED = [
@@ -36,10 +36,10 @@ WEIGHED = [
     for at, (name, kind) in enumerate(CASES)
     for weighted in (False, True)
     if (FULL or (name == "Evaluator" and not BRIEF) or weighted == at % 2)
-    # Briefly every other holder has all that is counted, and the rest all of scores that are missing.
+    # With little effort every second holder is tried with one of the two kinds of `SPARED`, the rest with the other.
     and not (BRIEF and name not in ("Evaluator", "Metric") and kind == SPARED[[*HOLDERS].index(name) % 2])
 ]
-"""Each kind in each holder; with and without weights every holder and every kind, and every pair with all effort."""
+"""Kinds in holders, with or without weights: both for every holder and every kind, and for all pairs at full effort."""
 
 
 def test_every_registered_kind_is_tried_with_each_of_its_metrics_and_options():
@@ -72,7 +72,7 @@ def test_every_law_holds_for_every_kind_in_every_holder(
         merge=None if "zero" in holder.laws else lambda state, _: state,
         revert=holder.revert if can_revert else None,
         update_many=holder.update_many,
-        refused=refused if holder.count is None else refused[:3],  # what waits is read later
+        refused=refused if holder.count is None else refused[:3],  # `Pending` reads its predictions only later
         ordered=holder.ordered,
         laws=[law for law in holder.laws if law not in dict(holder.without)],
         rounds=cases(4),
@@ -80,13 +80,13 @@ def test_every_law_holds_for_every_kind_in_every_holder(
 
 
 @pytest.mark.parametrize("name", [*HOLDERS, "Ledger"])
-def test_an_object_is_referenced_weakly_and_copies_have_what_a_subclass_adds(
+def test_objects_support_weak_references_and_copies_retain_attributes_of_subclasses(
     name: str, monkeypatch: pytest.MonkeyPatch
 ):
     held = HOLDERS[name].make(KINDS["decisions"]) if name in HOLDERS else se.Ledger(se.F1())
     assert weakref.ref(held)() is held
     monkeypatch.setitem(globals(), "Mine", type("Mine", (type(held),), {"__module__": __name__}))
-    mine = Mine.from_bytes(held.to_bytes())  # noqa: F821  # as pickle has to find it
+    mine = Mine.from_bytes(held.to_bytes())  # noqa: F821  # a global, because pickle looks classes up by name
     mine.note = ["a"]
     for twin in (mine.copy(), copy.copy(mine), copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
         assert type(twin) is type(mine)
@@ -98,7 +98,7 @@ def test_an_object_is_referenced_weakly_and_copies_have_what_a_subclass_adds(
 
 
 @pytest.mark.parametrize("name", [name for name, holder in HOLDERS.items() if "unmerge" in dict(holder.without)])
-def test_unmerge_is_refused_without_a_change_where_what_would_be_left_is_not_known(name: str):
+def test_unmerge_is_refused_without_a_change_if_the_remainder_is_unknown(name: str):
     holder = HOLDERS[name]
     state, other = holder.make(KINDS["decisions"]), holder.make(KINDS["decisions"])
     for row in rows_of(KINDS["decisions"], name, weighted=False):
@@ -135,7 +135,7 @@ def test_an_older_shard_of_a_window_can_be_unmerged(name: str, ends: str, kind: 
     with pytest.raises(se.StreamevalError):
         state.unmerge(older)
     assert state.to_bytes() == before[0]
-    both, _ = older + state, state.advance(latest.time + 0.01)  # beyond the time so far
+    both, _ = older + state, state.advance(latest.time + 0.01)  # later than all examples
     with suppress(se.StreamevalError):
         both.unmerge(state)
         assert both.to_bytes() == before[1]
@@ -143,9 +143,7 @@ def test_an_older_shard_of_a_window_can_be_unmerged(name: str, ends: str, kind: 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_window_holds_its_last_examples_also_where_some_come_and_the_rest_are_evicted_at_once(
-    kind: str, weighted: bool
-):
+def test_a_window_holds_its_last_examples_even_if_one_call_adds_and_evicts_many(kind: str, weighted: bool):
     trial, plain = KINDS[kind], Holder(Kind.evaluator)
     rows = rows_of(trial, f"{kind} rolling", weighted=weighted, size=12)
     many, single = (se.Rolling(trial.evaluator(), 5) for _ in range(2))

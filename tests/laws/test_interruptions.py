@@ -1,6 +1,6 @@
-"""Atomic: whatever is raised, wherever, an object is left as it was before the call, or as it is after it.
+"""Atomicity: if an exception is raised anywhere in a call, the object is as before the call or as after it.
 
-About 300 interruptions are tried, shared by the cases; `tests.support.effort` tells how to try more.
+The cases share about 300 interruptions; `tests.support.effort` says how to try more.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Scores = dict[str, float]
 
 @dataclass(frozen=True)
 class Mixture:
-    """What an evaluator keeps, and how it is fed."""
+    """The configuration of an evaluator, and the form of its examples."""
 
     metrics: tuple[str, ...] = ("f1_macro", "hamming_loss")
     choices: dict[str, Any] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Mixture:
         return ev
 
     def before_compaction(self) -> se.Evaluator:
-        """An object whose next revert is followed by a rebuild without the labels that are gone."""
+        """An evaluator that drops its unused labels at the next revert."""
         ev = self.started()
         for verb in (ev.update, ev.revert):
             for start in range(0, 40, 4):
@@ -178,7 +178,7 @@ CASES = [
     (mixture, operation)
     for at, mixture in enumerate(MIXTURES)
     for number, operation in enumerate(OPERATIONS)
-    # With less effort a kind is interrupted in each operation with weights or without, or briefly in every third.
+    # With less effort each operation is tried either with or without weights; with little effort, every third one.
     if operation != ALONGSIDE and (HITS >= 300 or (at + number) % (6 if BRIEF else 2) == 1)
 ]
 CASES += [("decisions", ALONGSIDE), ("pairs", ALONGSIDE)]
@@ -186,7 +186,7 @@ SHARE = max(1, HITS // len(CASES))
 TIMES = 1 if BRIEF else 2
 
 
-# What is asked first finds what was interrupted; none of these may come upon half of it.
+# The first call after an interruption repairs the object; each of these calls must see it as before or as after.
 TOUCHES: list[Callable[[Mixture, se.Evaluator], object]] = [
     lambda _, ev: repr(ev.get()),
     lambda _, ev: ev.to_bytes(),
@@ -202,7 +202,7 @@ TOUCHES: list[Callable[[Mixture, se.Evaluator], object]] = [
 
 
 def go_on(m: Mixture, ev: se.Evaluator) -> bytes:
-    """Whatever may come later; what it leaves."""
+    """Make further calls of all kinds, and return the bytes after them."""
     m.update(ev, {"x", "new", "later"}, {"newer": 0.5, "a": 0.75}, weight=0.7)
     ev.update_many(*lists(m, 3))
     m.revert(ev, {"x", "new", "later"}, {"newer": 0.5, "a": 0.75}, weight=0.7)
@@ -212,7 +212,7 @@ def go_on(m: Mixture, ev: se.Evaluator) -> bytes:
 
 
 def hits_at(hit: int) -> tuple[int, ...]:
-    """An interruption, of which every other comes upon a second one while the object is mended."""
+    """The points to raise at: ``hit``, and for every second one a later point, possibly during the repair."""
     return (hit,) if hit % 2 else (hit, hit + 1 + hit // 2 % 60)
 
 
@@ -220,14 +220,14 @@ def hits_at(hit: int) -> tuple[int, ...]:
 def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(mixture: str, operation: str):
     m, (make, run) = MIXTURES[mixture], OPERATIONS[operation]
     argument = m.other().to_bytes()
-    attempted(lambda: run(m, make(m), m.other()))  # what happens at the first time alone must not be counted
+    attempted(lambda: run(m, make(m), m.other()))  # points that only the first call passes must not count
     before = make(m).to_bytes()
     target, other = make(m), m.other()
     commits = list[int]()
     executed = interrupted(lambda: attempted(lambda: run(m, target, other)), -1, commits=commits)
     after = target.to_bytes()
     assert commits or after == before
-    # What a whole object comes to is always the same.
+    # Results of an object that was not interrupted are cached, because they do not vary.
     answers, later = dict[tuple[int, bytes], object](), go_on(m, se.Evaluator.from_bytes(after))
     hits = chosen(executed, SHARE, f"{mixture}, {operation}", commits)
     for number, hit in enumerate(hits):
@@ -257,11 +257,11 @@ def test_an_exception_at_any_instruction_leaves_the_bytes_as_before_or_as_after(
             assert go_on(m, other) == go_on(m, se.Evaluator.from_bytes(argument))
 
 
-# -- what holds evaluators --------------------------------------------------------------------------------------------
+# -- holders of evaluators --------------------------------------------------------------------------------------------
 
 
 def began(window: Any) -> Any:
-    """A window that has counted enough for the next example to let one go."""
+    """A window that has counted so many examples that the next one evicts an example."""
     for number in range(2):
         window.update({"a"}, {"b", "old"}, **({"t": number - 5} if window.timed else {}))
     return window
@@ -315,7 +315,7 @@ CALLS: dict[str, Callable[[se.Pending], object]] = {
     for number, holder in enumerate(HOLDERS)
     if not BRIEF or holder == "Evaluator" or (at + number) % 2
 ])  # fmt: skip
-def test_an_interrupted_pair_is_counted_or_waits(call: str, holder: str):
+def test_an_interrupted_pair_is_counted_or_stays_pending(call: str, holder: str):
     run, make = CALLS[call], HOLDERS[holder]
     attempted(lambda: run(waiting(make())))
     before = content_of(waiting(make()))
@@ -412,7 +412,7 @@ def test_the_evaluators_of_an_interrupted_trace_stay_together(many: int, fails: 
 
 
 def after_labels_left(window: Any) -> Any:
-    """A window most of whose labels have left it, so that the next example is followed by a rebuild without them."""
+    """A window whose labels are mostly unused, so that the next example makes it drop them."""
     for number in range(63):
         window.update({f"gone-{number}"}, {"a"}, **({"t": number} if window.timed else {}))
     return window
@@ -424,7 +424,7 @@ def with_a(ev: Any) -> Any:
 
 
 def before_renewal() -> se.Evaluator:
-    """An evaluator most of whose labels have left, so that the next revert is followed by a rebuild without them."""
+    """An evaluator whose labels are mostly unused, so that the next revert makes it drop them."""
     ev, gone = se.Evaluator(), {f"gone-{number}" for number in range(65)}
     ev.update_many([{"a"}] * 40 + [gone], [{"a"}] * 41)
     ev.revert(gone, {"a"})
@@ -444,13 +444,13 @@ REPLACING: dict[str, tuple[Callable[[], Any], Callable[[Any], object], int]] = {
         2,
     ),
 }  # fmt: skip
-"""What replaces states: an object, a call that replaces its states, and the time of what comes then."""
+"""Cases in which states are replaced: an object, a call that replaces its states, and the time of a later example."""
 
 
 @pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="3.12 crashes where instructions of two threads are traced")
 @pytest.mark.parametrize("title", REPLACING)
-def test_an_example_of_another_thread_is_not_lost_where_states_were_replaced_and_the_call_interrupted(title: str):
-    """The other call has looked up the states when they are replaced, and counts once the first was interrupted."""
+def test_an_example_of_another_thread_is_not_lost_if_a_call_that_replaces_states_is_interrupted(title: str):
+    """The update looks up the states before they are replaced, and counts after the replacing call is interrupted."""
     make, replace, t = REPLACING[title]
 
     def count(one: Any) -> None:
@@ -471,7 +471,7 @@ def test_an_example_of_another_thread_is_not_lost_where_states_were_replaced_and
     executed = interrupted(lambda: replace(other), -1)
     first = 1 + bisect_left(range(1, executed), True, key=replaced_before)
     assert 1 < first < executed
-    places = [point._replace(visits=1) for point in points(lambda: count(made))][:80]  # of the fast path
+    places = [point._replace(visits=1) for point in points(lambda: count(made))][:80]  # these are on the fast path
     sequences = [[count], [count, replace], [replace, count]]
     right = {bytes_after(make(), calls) for calls in sequences}
     assert bytes_after(make(), [replace]) not in right, "an example that is lost would not show"
@@ -479,7 +479,7 @@ def test_an_example_of_another_thread_is_not_lost_where_states_were_replaced_and
         for place in places:
             one = make()
             with standing(lambda one=one: count(one), place):
-                if one._guard.begin():  # else it has come so far that the first would wait for it
+                if one._guard.begin():  # otherwise the update holds the guard, and the replacing call would block
                     one._guard.__exit__(None, None, None)
                     with pytest.raises(Interrupted):
                         interrupted(lambda one=one: replace(one), hit)
@@ -492,7 +492,7 @@ def bytes_after(one: Any, calls: list[Callable[[Any], object]]) -> bytes:
     return one.to_bytes()
 
 
-# -- real signals, and what users' objects raise ----------------------------------------------------------------------
+# -- real signals, and exceptions from users' objects -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mixture", ["decisions", "weighted decisions", "all states", "all states, weighted"])
@@ -510,14 +510,14 @@ def test_signals_while_many_are_counted_leave_the_bytes_as_before_or_as_after(
         try:
             signal.setitimer(signal.ITIMER_REAL, delay)
             ev.update_many(true, pred, weights=weights)
-            for _ in range(1000 if delay else 0):  # so that it comes in any case
-                time.sleep(0.001)  # where pause() waits for another, if it has just come
+            for _ in range(1000 if delay else 0):  # wait until the signal has come in any case
+                time.sleep(0.001)  # pause() would wait for a second signal if the first has just come
         except Interrupted:
             pass
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
-    # A signal may come in a callback of the garbage collector or of a weak reference, where nothing can be raised.
+    # A handler may run in a callback of the garbage collector or of a weak reference, where no exception propagates.
     hook = sys.unraisablehook
     monkeypatch.setattr(sys, "unraisablehook", lambda it: None if it.exc_type is Interrupted else hook(it))
     ev = m.started()
@@ -535,7 +535,7 @@ def test_signals_while_many_are_counted_leave_the_bytes_as_before_or_as_after(
 
 
 class Moody(Mapping):
-    """A mapping that raises once it was asked so many times."""
+    """A mapping that raises at a certain access."""
 
     patience = -1
     error: type[BaseException] = KeyboardInterrupt
@@ -565,7 +565,7 @@ class Moody(Mapping):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("mixture", ["decisions", "weighted decisions", "pairs", "all states, weighted"])
 @pytest.mark.parametrize("verb", ["update", "update_many", "revert"])
-def test_mappings_that_raise_while_they_are_read_leave_nothing(mixture: str, verb: str, error: type[BaseException]):
+def test_a_mapping_that_raises_while_it_is_read_changes_nothing(mixture: str, verb: str, error: type[BaseException]):
     m = MIXTURES[mixture]
     scores = {"a": 0.75, "newer": 0.5} if m.scored else {"a": True, "newer": True}
     inputs = Moody({"a": True, "new": True}), Moody(scores)
@@ -604,7 +604,7 @@ def test_mappings_that_raise_while_they_are_read_leave_nothing(mixture: str, ver
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError, GeneratorExit])
 @pytest.mark.parametrize("mixture", MIXTURES)
-def test_an_iterable_that_raises_leaves_nothing_wherever_it_does(mixture: str, error: type):
+def test_an_iterable_that_raises_at_any_item_changes_nothing(mixture: str, error: type):
     m = MIXTURES[mixture]
     rows, started = lists(m, 7), m.started()
     before, labels = started.to_bytes(), started.labels
@@ -626,7 +626,7 @@ def test_an_iterable_that_raises_leaves_nothing_wherever_it_does(mixture: str, e
 
 
 @pytest.mark.parametrize("mixture", MIXTURES)
-def test_memory_that_runs_out_leaves_nothing(mixture: str, monkeypatch: pytest.MonkeyPatch):
+def test_running_out_of_memory_changes_nothing(mixture: str, monkeypatch: pytest.MonkeyPatch):
     m = MIXTURES[mixture]
     true, pred = lists(m, 50)
     makers = ("zeros", "empty", "concatenate", "full", "array", "bincount", "arange", "stack")
@@ -666,7 +666,7 @@ def test_memory_that_runs_out_leaves_nothing(mixture: str, monkeypatch: pytest.M
     assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(after))
 
 
-def test_weights_taken_back_from_labels_that_were_forgotten_can_be_merged():
+def test_reverted_weights_of_dropped_labels_can_be_merged():
     m = MIXTURES["all states, weighted"]
     ev, plain = m.started(), m.started()
     example = {"later"}, {"later": 0.75}

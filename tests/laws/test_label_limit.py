@@ -1,4 +1,4 @@
-"""``label_limit``: how many labels there may be, and the warning where labels look like identifiers."""
+"""``label_limit`` bounds the number of labels, and labels that look like identifiers cause a warning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def row(*names: str, scored: bool = False, region: str = "x") -> Row:
 @pytest.mark.parametrize("form", [lambda label: {label}, lambda label: [label], lambda label: {label: 1}])
 @pytest.mark.parametrize("fresh", [False, True])
 def test_a_label_that_has_left_counts_against_the_limit_when_it_comes_back(form: Callable[[str], Any], fresh: bool):
-    """As the same object, whose column may be remembered, or as an equal one."""
+    """The label is the same object, whose column may be cached, or an equal object."""
     names = [f"x{number}" for number in range(30)]
     ev = se.Evaluator(label_limit=20)
 
@@ -49,7 +49,7 @@ def test_a_label_that_has_left_counts_against_the_limit_when_it_comes_back(form:
 
 @pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("name", NAMES)
-def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
+def test_an_example_with_a_label_beyond_the_limit_is_refused_entirely(name: str, scored: bool):
     holder, kind = HOLDERS[name], SCORED if scored else KIND
     state, other = holder.make(kind), holder.make(Kind(kind.metrics, kind.options[:-1], scored))
     holder.update(state, row("a", "b", scored=scored))
@@ -70,7 +70,7 @@ def test_the_label_beyond_the_limit_is_refused_whole(name: str, scored: bool):
         holder.update(again, row("b", "a", scored=scored))
         with pytest.raises(se.LabelError):
             holder.update(again, row("c", scored=scored))
-    if merges:  # the limit of the receiver holds
+    if merges:  # the limit of the receiving object applies
         other.merge(state)
         holder.update(other, row("e", scored=scored))
         assert other == other.from_bytes(other.to_bytes())
@@ -86,7 +86,7 @@ MORE = {
 
 @with_each("rows", ["labels", "indicator"])
 @with_each("name", [*HOLDERS, *MORE])
-def test_a_limit_and_how_lists_are_read_are_no_part_of_equality(name: str, rows: str):
+def test_equality_ignores_the_limit_and_the_reading_of_lists(name: str, rows: str):
     holder = (HOLDERS | MORE)[name]
     limited, reading, plain = (holder.make(kind) for kind in (KIND, Kind(options=(("rows", rows),)), Kind()))
     for _ in range(2):
@@ -118,13 +118,13 @@ def test_labels_that_were_refused_do_not_decide_how_later_examples_are_read(name
         assert state.examples == 2
 
 
-def test_what_is_present_counts_not_what_is_registered_nor_what_is_declared():
+def test_the_limit_counts_present_labels_not_registered_or_declared_ones():
     ev = se.Evaluator(labels=["x", "y", "z"], unknown="add", label_limit=2)
     ev.update({"x", "y", "z", "a"}, {"b"})
     with pytest.raises(se.LabelError, match="label_limit is 2, and there would be 3 labels besides the declared ones"):
         ev.update({"c"}, {"a"})
     ev.revert({"x", "y", "z", "a"}, {"b"})
-    for names in ({"c", "d"}, {"e", "f"}, {"a", "b"}):  # each is registered by now, or will be
+    for names in ({"c", "d"}, {"e", "f"}, {"a", "b"}):  # registered labels and new ones
         ev.update(names, {"x"})
         for refused in ({"c", "e"}, {"a", "f"}):
             with pytest.raises(se.LabelError, match="is one too many"):
@@ -137,7 +137,7 @@ def test_what_is_present_counts_not_what_is_registered_nor_what_is_declared():
         window.update({"b", "c"}, set())
     window.update_many([{"c"}, {"d"}, {"e"}], [set()] * 3)
     assert window.snapshot().labels == ("d", "e")
-    with pytest.raises(se.LabelError, match="label 'h' is one too many"):  # where no old example stays
+    with pytest.raises(se.LabelError, match="label 'h' is one too many"):  # even if the call evicts all old examples
         window.update_many([{"f"}, {"f", "g"}, {"h"}], [set()] * 3)
     assert window.snapshot().labels == ("d", "e")
 
@@ -161,7 +161,7 @@ def test_a_limit_is_a_positive_integer(limit: Any):
         se.Evaluator(label_limit=limit)
 
 
-def test_every_class_takes_a_limit_which_is_no_part_of_equality_and_of_bytes_only_if_it_is_set():
+def test_every_class_takes_a_limit_that_equality_ignores_and_bytes_hold_only_if_set():
     plain, bounded = se.F1(), se.F1(label_limit=3)
     assert plain == bounded
     assert len(bounded.to_bytes()) == len(plain.to_bytes()) + 2
@@ -174,7 +174,7 @@ def test_every_class_takes_a_limit_which_is_no_part_of_equality_and_of_bytes_onl
 
 
 @pytest.mark.parametrize("name", ["Evaluator", "Sliced", "TimeRolling"])
-def test_a_shard_that_comes_again_with_another_limit_is_no_conflict(name: str):
+def test_a_shard_put_again_with_another_limit_is_no_conflict(name: str):
     holder, ledgers = HOLDERS[name], [se.Ledger(), se.Ledger()]
     for ledger, limits in zip(ledgers, ((2, 3, None), (None, 3, 2)), strict=True):
         for limit in limits:
@@ -194,7 +194,9 @@ def test_a_score_takes_a_limit():
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monkeypatch: pytest.MonkeyPatch):
+def test_labels_that_look_like_identifiers_cause_one_warning_before_they_are_counted(
+    many: bool, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(schema, "IDENTIFIERS", 100)
     monkeypatch.setattr(state_set, "IDENTIFIERS", 100)
 
@@ -231,7 +233,7 @@ def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monk
 
         def ask(*_: object, ev: se.Evaluator = ev) -> None:
             asked.append(ev.examples)
-            ev.reset()  # which is refused where the object is guarded
+            ev.reset()  # this would be refused if the object's guard were held
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -249,7 +251,7 @@ def test_identifiers_are_warned_of_once_before_they_are_counted(many: bool, monk
         feed(se.Evaluator(), [name // 2 for name in range(800)])
 
 
-def test_a_label_that_was_refused_does_not_keep_those_that_were_counted_from_the_fast_path():
+def test_a_refused_label_does_not_disable_the_fast_path_for_counted_labels():
     ev = se.Evaluator(label_limit=1)
     ev.update({"a"}, {"a"})
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The nine laws of every state, and what follows from them, on evaluators and on single metrics."""
+"""The nine laws of every state, and consequences of them, for evaluators and single metrics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Target = se.Evaluator | se.Metric
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Stream, list[Example], list[Example]]:
-    """A stream cut in two."""
+    """A stream, and its examples split into two parts."""
     stream = draw(streams())
     cut = draw(st.integers(0, len(stream.examples)))
     return stream, stream.examples[:cut], stream.examples[cut:]
@@ -175,7 +175,7 @@ def test_atomic_calls_that_raise_leave_no_trace(stream: Stream, data: st.DataObj
     for example in [*stream.examples, None]:
         for attempt in data.draw(st.lists(st.sampled_from(BROKEN), max_size=3)):
             if attempt in (never_seen, no_decision) and stream.setup.unknown == "ignore":
-                continue  # without its labels this is an empty example, which is all right
+                continue  # all its labels are ignored, so this is a valid empty example
             before = target.to_bytes(), target.input_summary
             with pytest.raises(se.StreamevalError):
                 attempt(target)
@@ -187,7 +187,7 @@ def test_atomic_calls_that_raise_leave_no_trace(stream: Stream, data: st.DataObj
 
 
 def spoiled(value: object) -> None:
-    """Change an argument as much as it can be changed."""
+    """Modify every part of an argument that is mutable."""
     if isinstance(value, np.ndarray):
         value[...] = value[::-1].copy() if value.dtype == object else 0
     elif isinstance(value, set | dict):
@@ -215,7 +215,7 @@ def test_no_aliasing_arguments_of_update_are_neither_changed_nor_retained(stream
 
 
 def copy_of(said: tuple[object, ...]) -> tuple[object, ...]:
-    """A deep copy; read-only views are taken as they are."""
+    """A deep copy, except of read-only views."""
     return tuple(part if type(part).__name__ in ("mappingproxy", "dict_keys") else copy.deepcopy(part) for part in said)
 
 
@@ -296,7 +296,7 @@ def test_no_aliasing_merged_objects_stay_as_they_are_and_independent(pair: tuple
     assert b.to_bytes() == a.to_bytes() == stream.fresh().to_bytes()
 
 
-# -- what is counted --------------------------------------------------------------------------------------------------
+# -- counts -----------------------------------------------------------------------------------------------------------
 
 
 @CHECK
@@ -360,7 +360,7 @@ def test_hundreds_of_shardings_give_the_same_bits(weighted: bool):
 
 
 def rows_of(input_form: object) -> Iterator[object]:
-    """The examples of a batch, each in the form of its container."""
+    """The examples of a batch, each as a row of the same form."""
     if isinstance(input_form, pd.DataFrame):
         return (input_form.iloc[position] for position in range(len(input_form)))
     if isinstance(input_form, pl.DataFrame):
@@ -415,7 +415,7 @@ def test_update_many_equals_updating_one_by_one(form: str, weighted: bool):
 
 
 @pytest.mark.parametrize("frame", ["Int64", "boolean", "Float64", "float64", "object"])
-def test_a_row_of_a_frame_with_missing_truths_means_what_it_means_in_the_frame(frame: str):
+def test_a_row_of_a_frame_with_missing_truths_is_read_like_the_whole_frame(frame: str):
     truth = pd.DataFrame({"a": [1, None, 0], "b": [None, 1, 1]}, dtype=object).astype(frame)
     guess = pd.DataFrame({"a": [1, 1, 0], "b": [0, 1, 0]})
     at_once, one_by_one = se.Evaluator(), se.Evaluator()
@@ -542,7 +542,7 @@ def test_a_fresh_object_answers(kind: str):
 
 
 def test_labels_without_an_order_are_refused():
-    # Equal sets may be iterated in different orders, also from one process to the next.
+    # Equal sets may iterate in different orders, for example in another process.
     with pytest.raises(se.LabelError, match="labels must be in order, not a set; give a list"):
         se.Evaluator(labels={0, 8})
 
@@ -655,7 +655,7 @@ def test_label_churn_under_a_sliding_window_stays_bounded(fresh_labels: float, w
         if len(window) > 40:
             true, pred, weight = window.popleft()
             ev.revert(true, pred, weight=weight)
-        largest = max(largest, len(ev._core.labels))  # what is registered, though it shows in no result
+        largest = max(largest, len(ev._core.labels))  # registered labels, whether or not results show them
     reference = se.Evaluator()
     for true, pred, weight in window:
         reference.update(true, pred, weight=weight)
@@ -710,7 +710,7 @@ def test_labels_of_failed_calls_are_dropped_again():
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("declared", [None, ("a", "b", "c")])
-def test_a_wrong_revert_is_refused_or_leaves_what_some_stream_could_leave(declared: tuple | None, weighted: bool):
+def test_a_wrong_revert_is_refused_or_leaves_a_possible_state(declared: tuple | None, weighted: bool):
     side = st.sets(st.sampled_from(["a", "b", "c"]), max_size=3)
     mask = st.just(set()) | st.sets(st.sampled_from(["a", "c"]), max_size=1)
     example = st.tuples(side, mask, st.sampled_from([1.0, 5.0, 10.0] if weighted else [1.0]))
@@ -856,7 +856,7 @@ def test_the_last_example_that_fits_is_counted_and_the_next_is_refused(weight: f
 
 
 def left_after(run: Callable[[se.Evaluator, Iterator[set[str]]], None], meanwhile: Callable[[se.Evaluator], None]):
-    """What is left when a generator uses the object that reads it; None if that was refused without a change."""
+    """The object after a generator has used it during its own call; None if the call was refused without a change."""
     ev = se.Evaluator()
     for names in ({"p"}, {"q"}, {"r"}):
         ev.update(names, set())

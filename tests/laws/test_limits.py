@@ -1,4 +1,4 @@
-"""Every limit of every kind: what is refused there changes neither the object nor the argument, and says why."""
+"""At every limit of every kind, a refused call changes neither the object nor the argument, and gives the reason."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXAMPLES = {
 
 
 def filled(holder: Holder, kind: Kind, row: Row) -> tuple[Any, Any]:
-    """An object that has counted an example once, and one that cannot count it once more."""
+    """An object that has counted an example once, and an object so full that it cannot count the example again."""
     one, full = holder.make(kind), holder.make(kind)
     holder.update(one, row)
     powers = [one]
@@ -57,7 +57,7 @@ def filled(holder: Holder, kind: Kind, row: Row) -> tuple[Any, Any]:
 
 
 def read(state: Any) -> None:
-    """All that can be read is read, without an error that is not of the package."""
+    """Read everything; only errors of the package may be raised."""
     repr(state)
     for verb in ("get", "report"):
         if hasattr(state, verb):
@@ -82,7 +82,9 @@ CASES += [(name, kind, "one score", 1.0) for name in ("Sliced", "Tumbling", "Fad
 
 
 @pytest.mark.parametrize(("holder", "name", "example", "weight"), CASES)
-def test_what_would_pass_a_limit_is_refused_and_changes_nothing(holder: str, name: str, example: str, weight: float):
+def test_an_example_that_would_exceed_a_limit_is_refused_and_changes_nothing(
+    holder: str, name: str, example: str, weight: float
+):
     over, kind = HOLDERS[holder], KINDS[name]
     row = row_of(kind, *EXAMPLES[example], weight)
     other = row._replace(y_true={"b"})
@@ -157,7 +159,7 @@ def test_a_window_refuses_the_label_beyond_its_last_column(timed: bool, monkeypa
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_what_is_no_weight_is_refused_by_every_kind(name: str):
+def test_invalid_weights_are_refused_by_every_kind(name: str):
     ev, row = KINDS[name].evaluator(), row_of(KINDS[name], *EXAMPLES["every label"], 1.0)
     ev.update(row.y_true, row.y_pred)
     before = ev.to_bytes()
@@ -188,7 +190,7 @@ def test_numbers_of_shards_and_positions_end_at_63_bits(tmp_path: Path):
         assert checkpoint.position == MOST
 
 
-def test_as_many_examples_as_there_can_be_are_counted_one_by_one_and_in_batches():
+def test_the_maximum_number_of_examples_is_counted_one_by_one_and_in_batches():
     one, by_one = se.Evaluator(), se.Evaluator()
     one.update({"a"}, {"a"})
     for _ in range(62):

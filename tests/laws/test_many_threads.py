@@ -1,4 +1,4 @@
-"""Many threads that count, read, save and share one object: sums are exact, and nothing crashes or waits for ever."""
+"""Many threads count, read and save one object: its counts are exact, and no thread crashes or blocks for ever."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from tests.support.exploring import (
 )
 
 STRESS = 3.0 if FULL else 0.08 if BRIEF else 0.15
-"""Seconds a test."""
+"""Seconds that each test runs."""
 
 
 @pytest.mark.parametrize("name", FEEDS)
 @pytest.mark.parametrize("title", COUNTING)
-def test_what_many_threads_count_and_read_is_exact(title: str, name: str):
+def test_counts_of_many_threads_are_exact(title: str, name: str):
     if name != "decisions" and title not in ("Evaluator", "Rolling") and not FULL:
         pytest.skip("with STREAMEVAL_EFFORT=1")
     feed, holder = FEEDS[name], COUNTING[title]
@@ -78,7 +78,7 @@ def test_what_many_threads_count_and_read_is_exact(title: str, name: str):
 
 
 def count_often(held: Any, batch: tuple[Any, Any], times: int, how: dict[str, bool]) -> None:
-    """Count the first example of a batch so many times."""
+    """Count the first example of a batch ``times`` times."""
     while times:
         step = min(times, 1000)
         held.update_many(*([one[0]] * step for one in batch), **repeated(step, how))
@@ -86,7 +86,7 @@ def count_often(held: Any, batch: tuple[Any, Any], times: int, how: dict[str, bo
 
 
 def repeated(rows: int, how: dict[str, bool]) -> dict[str, Any]:
-    """What as many examples need besides, all as the fourth."""
+    """Further keywords for a batch in which all examples have the time or slice of the fourth."""
     one = keywords(3, **how)
     if "where" in one:
         return {"where": {name: [value] * rows for name, value in one["where"].items()}}
@@ -155,7 +155,7 @@ def test_many_threads_that_put_states_into_a_ledger_lose_none():
     assert se.Ledger.from_bytes(held.to_bytes()) == held
 
 
-def test_what_a_checkpointer_saves_from_another_thread_is_of_one_moment(tmp_path: Path):
+def test_a_checkpoint_saved_from_another_thread_is_of_one_moment(tmp_path: Path):
     with se.Checkpointer(se.Evaluator(), tmp_path / "state", every=10) as held:
 
         def work() -> None:
@@ -163,7 +163,7 @@ def test_what_a_checkpointer_saves_from_another_thread_is_of_one_moment(tmp_path
             held.step()
 
         def save() -> None:
-            outcome(held.save)  # it is refused where no step comes for long
+            outcome(held.save)  # `save` raises if the loop makes no step for long
             taken = se.load(held.path)
             assert taken.position == taken.evaluator.examples
 
@@ -214,7 +214,7 @@ def test_many_threads_that_go_through_one_loop_get_each_snapshot_once(delay: int
 @pytest.mark.parametrize("name", FEEDS)
 @pytest.mark.parametrize("kind", [np.int64, np.uint8], ids=["int64", "uint8"])
 def test_arrays_that_another_thread_changes_are_refused_or_counted(name: str, kind: type):
-    """With some cells or with others, but never with what lies beside them."""
+    """Each cell has its old or its new value; memory next to the array is never read."""
     feed = FEEDS[name]
     held, true = feed.evaluator(), np.zeros((200, 30), kind)
     pred = np.zeros((200, 30), float if feed.scored else kind)
@@ -269,7 +269,7 @@ def test_a_handler_that_reads_and_counts_is_refused_or_counts(title: str):
             repr((held.get(), held.to_bytes(), copy.copy(held)))
             own += 6
     finally:
-        again = 0  # for a handler that runs after this
+        again = 0  # stops a handler that still runs after this
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert not wrong

@@ -1,4 +1,4 @@
-"""The laws of `streameval.states.base`, for rankings."""
+"""The laws of `streameval.states.base` for states of rankings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIONS = [
 
 
 class Stream:
-    """Examples, what is declared, what is kept, and a source of choices."""
+    """Random examples with declared labels, options of the state, and the source of randomness."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -52,12 +52,12 @@ class Stream:
         return only_rankings(LabelIndex(self.declared), self.options)
 
     def batch(self, examples: list[Ranked], index: LabelIndex) -> Batch:
-        if self.rng.random() < 0.3 and len(index) == len(LABELS):  # rows mention every column
+        if self.rng.random() < 0.3 and len(index) == len(LABELS):  # because rows mention every column
             return as_rows(examples, self.rng.sample(LABELS, len(LABELS)), index)
         return as_lists(examples, index, self.rng)
 
     def counted(self, examples: list[Ranked]) -> Counted:
-        """A state of its own, with labels registered in the order in which they are met."""
+        """A new state of the examples, with labels registered in the order of their first occurrence."""
         state = self.empty()
         state.count(as_lists(examples, state.labels, self.rng))
         return state
@@ -72,7 +72,7 @@ def streams() -> st.SearchStrategy[Stream]:
 
 
 def readings(state: Counted) -> list:
-    """Everything that can be read, exactly."""
+    """Every value that can be read from a state, exactly."""
     tables, options = RankingTables(state), state.options
     result: list[object] = [state.examples, tables.labels, tables.weight * tables.unit, state.content().labels]
     result += [read(tables, degenerate=how) for read in METRICS.values() for how in ("scikit-learn", "drop")]
@@ -121,7 +121,7 @@ def test_few_examples_and_many_are_summed_alike(stream: Stream):
 
 def test_keys_too_large_for_one_integer_are_summed_as_in_plain_loops(monkeypatch: pytest.MonkeyPatch):
     rng, shape = np.random.default_rng(5), (6, 3000)
-    true, scores = rng.random(shape) < 0.2, np.floor(4 * rng.random(shape))  # in groups of hundreds of labels
+    true, scores = rng.random(shape) < 0.2, np.floor(4 * rng.random(shape))  # hundreds of labels tie
     many, looped = (se.Evaluator(["map_at(k=2000, divisor=hits)"]) for _ in range(2))
     for rows in (slice(None), [0, 3, 3]):
         many.update_many(true[rows], scores[rows])
@@ -131,7 +131,7 @@ def test_keys_too_large_for_one_integer_are_summed_as_in_plain_loops(monkeypatch
     assert many == looped
 
 
-def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
+def test_inconsistent_descriptions_of_a_tie_across_a_cutoff_are_not_possible():
     ev = se.Evaluator(["map_at(k=3, divisor=hits)"])
     ev.update({"a", "c"}, {"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.5})
     content = ev._core.states.content()["rankings"]
@@ -163,31 +163,31 @@ def test_a_group_that_straddles_a_cutoff_is_described_alike_wherever_it_is():
 
 
 @pytest.mark.parametrize(("truth", "scores", "wrong"), [
-    ("a", {"a": 0.5, "b": 0.5}, {0: ([1, 2, 0, 3], [1, 2, 2])}),  # more share ranks than are ranked
+    ("a", {"a": 0.5, "b": 0.5}, {0: ([1, 2, 0, 3], [1, 2, 2])}),  # more tied labels than ranked labels
     ("a", {"a": 0.5, "b": 0.5}, {0: ([1, 2, 0, 0], [1, 1, 1])}),
-    ("a", {"a": 0.5, "b": 0.5}, {1: ([0, 1, 0], [1])}),  # the best true ones: none, more than share their rank, of 4
+    ("a", {"a": 0.5, "b": 0.5}, {1: ([0, 1, 0], [1])}),  # best true labels: none, more than tie, among 4
     ("a", {"a": 0.5, "b": 0.5}, {1: ([0, 1, 2], [1])}),
     ("a", {"a": 0.5, "b": 0.5}, {1: ([3, 1, 1], [1])}),
-    ("a", {"b": 0.5}, {2: ([1, 1, 2, 0], [1, 0, 0, 0, 0, 0])}),  # more without a score than are true
+    ("a", {"b": 0.5}, {2: ([1, 1, 2, 0], [1, 0, 0, 0, 0, 0])}),  # more unscored true labels than true labels
     ("abc", {"a": 0.9, "b": 0.5}, {0: ([3, 1, 0, 1], [2, 2, 2]), 2: ([3, 1, 1, 0], [1, 0, 0, 0, 0, 2])}),
     ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 2], [1, 0, 1, 0, 0, 1])}),  # 4 labels
-    ("a", {"a": 0.5, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 2, 0, 0, 0])}),  # a wrong pair in no example
-    ("a", {"a": 0.1, "b": 0.5, "c": 0.5}, {2: ([1, 3, 0, 0], [1, 2, 3, 2, 1, 0])}),  # two examples that err
-    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 1, 0, 0])}),  # without a wrong pair
-    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 0, 1, 1])}),  # one that misses but does not err
+    ("a", {"a": 0.5, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 2, 0, 0, 0])}),  # a wrong pair but no erring example
+    ("a", {"a": 0.1, "b": 0.5, "c": 0.5}, {2: ([1, 3, 0, 0], [1, 2, 3, 2, 1, 0])}),  # two erring examples of one
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 1, 0, 0])}),  # an erring example but no wrong pair
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 0, 1, 1])}),  # an example that misses but does not err
     ("ab", {"a": 0.9, "b": 0.8, "c": 0.1}, {2: ([2, 3, 0, 0], [1, 0, 1, 0, 0, 1])}),  # the last true label too high
     ("a", {"a": 0.1, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 1, 1, 1, 1])}),
     ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 3, 0, 0, 1])}),  # or too low
-    ("a", {"a": 0.5}, {3: ([[0, 0], [3, 1]], [[1], [1]])}),  # a label, a rank, an example that there is not
+    ("a", {"a": 0.5}, {3: ([[0, 0], [3, 1]], [[1], [1]])}),  # a label, a rank or an example that does not exist
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 2]], [[1], [1]])}),
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 1]], [[1], [2]])}),
-    ("a", {"a": 0.5}, {5: ([1, 1, 1], [3])}),  # gains at ranks that are not counted, of no label, at no rank
+    ("a", {"a": 0.5}, {5: ([1, 1, 1], [3])}),  # gains at a rank that is not counted, of no label, at no rank
     ("a", {"a": 0.5}, {5: ([1, 0, 0], [3])}),
     ("a", {"a": 0.5}, {6: ([1, 0], [3])}),
     ("a", {"a": 0.5}, {6: ([1, 2], [3])}),
-    ("a", {"a": 0.5}, {6: ([[1, 1], [2, 1]], [[3], [4]])}),  # gains of two labels, of which there is one
+    ("a", {"a": 0.5}, {6: ([[1, 1], [2, 1]], [[3], [4]])}),  # gains of two labels where one is true
     ("a", {"a": 0.5}, {5: ([[1, 0, 1], [2, 0, 1]], [[3], [4]])}),
-    ("a", {"a": 0.5}, {4: ([1, 1, 0, 0, 0, 1, 1], [1, 2, 1])}),  # hits behind a cutoff, and above more than 3 labels
+    ("a", {"a": 0.5}, {4: ([1, 1, 0, 0, 0, 1, 1], [1, 2, 1])}),  # hits below a cutoff, and hits above over 3 labels
     ("a", {"a": 0.5}, {4: ([1, 4, 0, 0, 0, 0, 1], [1, 1, 1])}),
     ("a", {"a": 0.5}, {4: ([2, 1, 0, 0, 0, 0, 1], [1, 1, 1])}),
 ])  # fmt: skip
@@ -204,7 +204,7 @@ def test_ranks_that_no_example_has_are_not_possible(truth: str, scores: dict[str
 
 
 @pytest.mark.parametrize(("metric", "which", "keys", "sums"), [
-    ("coverage_error", GAINS, [[1, 0, 1]], [[3]]),  # gains that nothing asks for
+    ("coverage_error", GAINS, [[1, 0, 1]], [[3]]),  # gains although no metric needs them
     ("coverage_error", IDEALS, [[1, 1]], [[3]]),
     ("lwlrap", 3, [[0, 0], [0, 1], [1, 0], [1, 2]], [[1, 0], [1, 2], [1, 0], [1, 1]]),  # two at the first rank
 ])  # fmt: skip
@@ -217,7 +217,7 @@ def test_sums_that_no_example_has_are_not_possible(metric: str, which: int, keys
     assert not is_possible(replace(content, tables=tuple(tables)))
 
 
-def test_no_labels_share_a_rank_where_the_later_one_ranks_better():
+def test_shared_ranks_are_not_possible_if_the_last_of_tied_labels_ranks_first():
     ev = se.Evaluator(["coverage_error"])
     ev.update({"a"}, {"a": 0.5, "b": 0.5})
     content = ev._core.states.content()["rankings"]
@@ -225,7 +225,7 @@ def test_no_labels_share_a_rank_where_the_later_one_ranks_better():
 
 
 @pytest.mark.parametrize("form", ["smaller units of weights", "smaller units of gains", "a row of nothing"])
-def test_what_would_be_written_otherwise_is_not_possible(form: str):
+def test_noncanonical_content_is_not_possible(form: str):
     ev = se.Evaluator(["psp_at(k=2)", "label_coverage_at(k=2)"], inverse_propensities={"a": 1.5, "b": 2.0})
     ev.update({"a"}, {"a": 0.9, "b": 0.5}, weight=0.5)
     content = ev._core.states.content()["rankings"]
@@ -247,7 +247,7 @@ def test_what_would_be_written_otherwise_is_not_possible(form: str):
 
 @settings(max_examples=cases(60))
 @given(streams())
-def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: Stream):
+def test_content_of_a_state_is_possible_and_wrong_changes_of_it_are_not(stream: Stream):
     content = stream.counted(stream.examples).content()
     assert is_possible(content)
     by_label = ((3, 0), (3, 1)) if content.options.label_precisions else ()
@@ -284,7 +284,7 @@ def test_what_is_held_is_possible_and_most_of_what_is_not_is_reported(stream: St
 
 @settings(max_examples=cases(60))
 @given(streams())
-def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
+def test_reverting_an_uncounted_example_is_refused_and_changes_nothing(stream: Stream):
     state = stream.counted(stream.examples)
     before = state.copy()
     strangers = random_examples(stream.rng, [*LABELS, "new"], 5, weighted=True)
@@ -293,11 +293,11 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
         if "new" not in {*example.true, *example.scores, *example.hidden}:
             continue
         if stream.options.gain_ranks and "new" in example.true - example.hidden:
-            continue  # has no propensity
+            continue  # the label has no propensity
         with pytest.raises(RevertError):
             stream.change(state, [example], -1)
         assert state == before
-    for example in stream.examples[:1]:  # seen, but not as often, and not as heavy
+    for example in stream.examples[:1]:  # counted before, but fewer times or with less weight
         again = [example] * (1 + stream.examples.count(example))
         heavier = [Ranked(example.true, example.scores, example.hidden, 1 + 2 * sum(e.weight for e in stream.examples))]
         for wrong in (again, heavier) if len(stream.examples) == 1 else (heavier,):
@@ -306,21 +306,21 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: Stream):
             assert state == before
 
 
-def test_a_label_that_an_example_needs_is_not_taken_away():
+def test_a_revert_that_removes_a_label_of_another_example_is_refused():
     one = [Ranked({"a"}, {"a": 2.0, "b": 1.0}), Ranked(set(), {}), Ranked(set(), {"a": 1.0})]
     stream = Stream(random.Random(0))
     stream.options, stream.declared = RankingOptions(), []
     state, never = stream.counted(one), [Ranked(set(), {"b": 5.0})]
     before = state.copy()
     for take in (lambda: stream.change(state, never, -1), lambda: state.unmerge(stream.counted(never))):
-        with pytest.raises(RevertError):  # the counts could be taken, but then the other example has a label too many
+        with pytest.raises(RevertError):  # counts suffice, but the other example would have more labels than exist
             take()
         assert state == before
     stream.change(state, one[1:], -1)
     assert state == stream.counted(one[:1])
 
 
-def test_weights_of_one_are_no_weights():
+def test_weights_of_one_give_the_same_state_as_no_weights():
     rng = random.Random(5)
     examples = random_examples(rng, LABELS, 6)
     for options in OPTIONS:

@@ -1,10 +1,9 @@
-"""Any object may be used from any thread: whatever two calls meet where, they come to what one after the other would.
+"""Any object may be used from any thread: two concurrent calls have the results that one after the other would have.
 
-By default one place of half the lines that may guard something is tried together with calls that take turns, and of a
-fraction of the rest; for kinds of state other than decisions a fraction of the lines that decisions do not pass. With
-``STREAMEVAL_EFFORT=0.1`` all of these lines are tried, and all of calls that read. With
-``STREAMEVAL_EFFORT=1`` each place is tried, and then all pairs of kinds, objects and calls for a fixed time.
-`tests.support.exploring` has how.
+By default one place in half of the lines that may hold a guard, and in a fraction of the other lines, is tried with
+other calls in turn; for kinds of state other than decisions, a fraction of the lines that decisions do not pass.
+``STREAMEVAL_EFFORT=0.1`` tries all of these lines, and all lines of calls that only read. ``STREAMEVAL_EFFORT=1`` tries
+every place, and then random kinds, objects and calls for a fixed time. `tests.support.exploring` implements this.
 """
 
 from __future__ import annotations
@@ -60,14 +59,14 @@ from tests.support.exploring import (
 from tests.support.kinds import EACH
 
 OTHER_KINDS = ("Evaluator",) if BRIEF else ("Evaluator", "Rolling", "Fading in time")
-"""Where kinds that are not decisions are tried, at the places that decisions do not pass."""
+"""Holders with which kinds other than decisions are tried, at places that decisions do not pass."""
 
 FRACTIONS = {"decisions": 0.1 if BRIEF else 0.2, "all, weighted": 0.05}
-"""How much of them is tried with less than all effort; the cross tries all kinds alike."""
+"""The fraction of places to try with less than full effort; full effort treats all kinds alike."""
 
 
 def explorers(feed: Feed, titles: Iterable[str]) -> dict[str, Explorer]:
-    """Holders of a kind of state, which try each place once together."""
+    """An explorer for each holder of a kind of state; together they try each place once."""
     seen: set[Any] = set()
     return {
         title: Explorer(
@@ -79,12 +78,12 @@ def explorers(feed: Feed, titles: Iterable[str]) -> dict[str, Explorer]:
 
 @cache
 def of_decisions(title: str) -> Explorer:
-    """What is tried of a holder of decisions, whose places other kinds pass too."""
+    """An explorer for a holder of decisions; other kinds need not try the places that it passes."""
     return explorers(FEEDS["decisions"], [title])[title]
 
 
 @pytest.mark.parametrize("name", FEEDS)
-def test_two_calls_at_once_come_to_what_one_after_the_other_would(
+def test_two_concurrent_calls_have_the_results_of_sequential_calls(
     name: str, record_property: Callable[[str, object], None]
 ):
     feed, draw = FEEDS[name], random.Random(name)
@@ -120,7 +119,7 @@ HELD = {
     "_rows", "_due", "_completed", "_store", "_present", "_carry_over", "_commit", "_add_late", "_too_old",
     "_add_counted", "_prepare_add", "_grouped",
 }  # fmt: skip
-"""Methods that read or change the content of an object, or its states, and leave it to callers to hold its guard."""
+"""Methods that read or change the content of an object or its states, and whose callers must hold its guard."""
 
 
 @pytest.mark.parametrize("title", [title for title in HOLDERS if not title.startswith("the progressive")])
@@ -131,7 +130,7 @@ def test_content_is_read_and_changed_while_the_guard_is_held(title: str):
         assert unguarded(lambda call=call, held=held: call(held), held, HELD) == [], name
 
 
-# -- user code runs while nothing is guarded --------------------------------------------------------------------------
+# -- user code runs while no guard is held ----------------------------------------------------------------------------
 
 
 class Slow(Mapping[int, Any]):
@@ -200,12 +199,12 @@ MANY_READINGS: dict[str, Reading] = {
 
 @pytest.mark.parametrize("name", FEEDS if FULL else ["decisions"])
 @pytest.mark.parametrize("title", COUNTING)
-def test_what_code_of_the_user_asks_of_the_very_object_that_reads_it_comes_first(title: str, name: str):
+def test_calls_by_user_code_on_the_object_that_reads_it_take_effect_first(title: str, name: str):
     feed, holder, draw = FEEDS[name], COUNTING[title], random.Random(title)
     calls, how = holder.calls(feed), holder.how or {}
 
     def both(read: Reading, arguments: dict[str, Any], call: Call, *, within: bool) -> Any:
-        """What the two come to, one within the other or after it."""
+        """The outcomes of both calls, with the hook's call within the reading call or before it."""
         held, results = holder.started(feed), []
 
         def hook() -> None:
@@ -279,10 +278,10 @@ GUARDED = ("update_many", "weighted update", "merge", "update", "predict", "put"
 
 @cache
 def guarded(title: str, name: str = "decisions") -> tuple[str, Point]:
-    """A call of an object, and a place within it at which the same call of another thread waits."""
+    """A call of an object, and a place within the call at which the same call from another thread blocks."""
     feed, holder = FEEDS[name], HOLDERS[title]
     calls = holder.calls(feed)
-    known = "update_many" if title == "Evaluator" else ""  # whose labels have columns by then, so that it does not wait
+    known = "update_many" if title == "Evaluator" else ""  # does not block, because its labels have columns by then
     for act in (act for act in GUARDED if act in calls and act != known):
         if point := waiting_place(partial(holder.started, feed), calls[act], calls[act]):
             return act, point
@@ -301,7 +300,7 @@ WAITING = (
 )
 
 
-@pytest.mark.parametrize("title", WAITING[:-1])  # two ledgers that take in a third wait for that one
+@pytest.mark.parametrize("title", WAITING[:-1])  # not ledgers: two ledgers that take in a third one both lock it
 def test_copies_and_bytes_have_guards_of_their_own(title: str):
     (act, point), feed, holder = guarded(title), FEEDS["decisions"], HOLDERS[title]
     held = holder.started(feed)
@@ -333,7 +332,7 @@ def test_a_wait_for_another_thread_can_be_interrupted(title: str):
         with standing(lambda: call(held), point):
             main = threading.main_thread().ident
             timer = threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT))
-            with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # which may come at once
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # it may come before the call
                 timer.start()
                 call(held)
             timer.join()
@@ -369,10 +368,10 @@ def test_the_child_of_a_fork_can_use_what_another_thread_was_changing(title: str
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize("file", ["logarithms", "views", "catalogue"])
 def test_the_child_of_a_fork_can_read_what_another_thread_was_reading(file: str):
-    """Also where that stood in tables which all objects share, such as those of logarithms."""
+    """The other thread may have been in tables that all objects share, such as those of logarithms."""
     sizes = iter(range(64, 10**9, 7))
 
-    def read() -> str:  # of more ranks than anything has read
+    def read() -> str:  # needs more ranks than any call before
         wide = se.Evaluator(["ndcg", "f1_macro", "mlcm_f1_macro"], threshold=0.5)
         wide.update({0}, {label: label * 0.5 for label in range(next(sizes))})
         return wide.report()
@@ -388,7 +387,7 @@ def test_the_child_of_a_fork_can_read_what_another_thread_was_reading(file: str)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize("metric", ["f1_macro", *EACH])
 def test_the_child_of_a_fork_has_whole_examples_of_another_thread_that_counts_and_reads(metric: str):
-    """Also of batches so large that other threads run meanwhile."""
+    """The batches are so large that the other thread runs while they are counted."""
     draw, held = np.random.default_rng(0), se.Evaluator([metric], threshold=0.5)
     true, scores = draw.random((1000, 30)) < 0.1, draw.random((1000, 30))
     sequence, going = [copy.copy(held)], True
@@ -417,7 +416,7 @@ def test_the_child_of_a_fork_has_whole_examples_of_another_thread_that_counts_an
     assert {*ends} == {0}
 
 
-@pytest.mark.parametrize("name", FEEDS if FULL else FRACTIONS)  # the last of which has all kinds
+@pytest.mark.parametrize("name", FEEDS if FULL else FRACTIONS)  # "all, weighted" has all kinds
 @pytest.mark.parametrize("title", ["Evaluator", "Metric", "TimeRolling", "Fading in time", "Sliced by two", "Ledger"])
 def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(title: str, name: str):
     feed, holder = FEEDS[name], HOLDERS[title]
@@ -435,14 +434,14 @@ def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(t
                 pair[target].merge(pair[source])
         return pair["a"].to_bytes(), pair["b"].to_bytes()
 
-    # Each takes the other as it is at one moment of the call: before, after, or both as they were.
+    # Each object merges the other as it was at one moment: before or after its change, or both as before.
     a_first, b_first = after("a", "b", "b", "a"), after("b", "a", "a", "b")
     together, a_alone = after("a", "y", "b", "x"), after("a", "b")
     one, other = made()
     outcome(lambda: one.merge(other))
     one, other = made()
     passed = points(lambda: one.merge(other))
-    # What takes the guards is the same for all kinds, so that decisions are tried at most places.
+    # All kinds take guards in the same code, so most places are tried with decisions only.
     most = cases(100 if FULL or name == "decisions" else 25)
     for point in random.Random(f"{title} {name}").sample(passed, min(most, len(passed))):
         one, other = made()
@@ -459,7 +458,7 @@ def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(t
 
 @pytest.mark.skipif(BACKEND == "numpy", reason="where no batch is counted in a call of its own")
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_batch_is_counted_once_in_what_has_replaced_the_states_it_was_to_be_added_to(packed: bool):
+def test_a_batch_is_counted_once_if_states_are_replaced_while_it_waits(packed: bool):
     rows: Any = np.ones((200, 3), np.uint8)
     if packed:
         rows = se.PackedRows(np.packbits(rows, axis=1), 3)

@@ -1,4 +1,4 @@
-"""unmerge is the exact inverse of merge, for every kind of state, alone and together; what is no part is refused."""
+"""unmerge is the exact inverse of merge, for each kind of state and all together; anything not merged is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def put(ev: se.Evaluator, examples: list[Row]) -> se.Evaluator:
 
 
 def drawn(rng: random.Random, keep: tuple[str, ...]) -> tuple[se.Evaluator, se.Evaluator, se.Evaluator]:
-    """Two objects, the second with labels that the first does not have, and one that has counted nothing."""
+    """Two random objects, the second with labels that the first does not have, and an empty object."""
     labels = rng.choice([None, rng.sample(LABELS, 3)])
     one, other = (rng.choice([[1.0], [1.0, 0.1, 2.5, 0.0, 1e-300]]) for _ in range(2))
     a = put(fresh(keep, labels), rows(rng, rng.randint(0, 6), one, LABELS))
@@ -76,7 +76,7 @@ def test_unmerging_what_was_merged_gives_the_same_bytes(keep: tuple[str, ...], r
 @pytest.mark.parametrize("keep", KEEPS, ids=str)
 @CHECK
 @given(st.randoms(use_true_random=False))
-def test_what_is_no_part_is_refused_and_changes_nothing(keep: tuple[str, ...], rng: random.Random):
+def test_unmerging_what_was_never_merged_is_refused_and_changes_nothing(keep: tuple[str, ...], rng: random.Random):
     a, b, _ = drawn(rng, keep)
     both = a + b
     before = both.to_bytes()

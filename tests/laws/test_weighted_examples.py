@@ -1,4 +1,4 @@
-"""Weighted examples of common forms, in every holder: the kernel counts them as the reader does."""
+"""In every holder, the kernel counts weighted examples of common forms exactly as the reader does."""
 
 from __future__ import annotations
 
@@ -49,10 +49,8 @@ def content(holder: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["sets", "scores", "rows", "pairs", "sums besides"])
 @pytest.mark.parametrize("name", [*HOLDERS])
-def test_examples_come_to_what_the_reader_makes_of_them_without_it(
-    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
-):
-    """They are weighted, except where sums besides are counted, which the fast path leaves then; as windows do."""
+def test_the_fast_path_counts_weighted_examples_like_the_reader(name: str, kind: str, monkeypatch: pytest.MonkeyPatch):
+    """The examples have weights, except for kinds with further sums: with weights the fast path declines these."""
 
     def holder() -> Any:
         labels = [*"abcdefgh"] if kind == "rows" else None
@@ -82,7 +80,7 @@ def test_examples_come_to_what_the_reader_makes_of_them_without_it(
         monkeypatch.setattr(Core, "read", lambda *all_, at=place: read.append(at) or usual(*all_))
         update(mine, place, y_true, pred, **keywords)
         monkeypatch.undo()
-        update(expected, place, y_true, pred, **keywords, mask={}.keys())  # of no label, for which the reader is needed
+        update(expected, place, y_true, pred, **keywords, mask={}.keys())  # an empty mask forces use of the reader
         assert place % 6 or content(mine) == content(expected)
     assert content(mine) == content(expected)
     late = [place for place in read if place > 50]
@@ -94,7 +92,7 @@ def test_examples_come_to_what_the_reader_makes_of_them_without_it(
 @pytest.mark.parametrize("weights", [WEIGHTS, (1.0,)], ids=["weighted", "plain"])
 @pytest.mark.parametrize("metrics", [["f1_macro", "f1_samples"], ["f1_macro", "lrap", "ranking_loss", "roc_auc_macro"]])
 @pytest.mark.parametrize("labels", [None, [*"abcdefgh"]], ids=["", "declared"])
-def test_masked_examples_come_to_what_the_reader_makes_of_them(
+def test_the_fast_path_counts_masked_examples_like_the_reader(
     labels: list[str] | None, metrics: list[str], weights: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ):
     draw, read, usual = random.Random(7), list[int](), Core.read
@@ -125,7 +123,7 @@ def test_masked_examples_come_to_what_the_reader_makes_of_them(
 
 
 @pytest.mark.skipif(BACKEND == "numpy", reason="it has no fast path")
-def test_the_fast_path_leaves_weights_that_its_sums_have_no_units_or_room_for():
+def test_the_fast_path_declines_weights_too_fine_or_too_large_for_its_sums():
     one = se.Evaluator(["f1_macro", "lrap", "roc_auc_macro"], threshold=0.5)
     example = {"a", "c"}, {"a": 0.75, "b": 0.25, "c": 0.5}
     for _ in range(30):
@@ -138,7 +136,7 @@ def test_the_fast_path_leaves_weights_that_its_sums_have_no_units_or_room_for():
         assert code == DONE or one.to_bytes() == before
         return code
 
-    assert [count(1.0), count(2.0)] == [DONE, OTHER]  # there are no weight sums
+    assert [count(1.0), count(2.0)] == [DONE, OTHER]  # the counts have no weight sums
     one.update(*example, weight=2)
     assert [count(2.0), count(3), count(1), count(np.float64(2)), count(0.1)] == [DONE, DONE, DONE, DONE, OTHER]
     one.update(*example, weight=0.1)
@@ -152,9 +150,9 @@ def test_the_fast_path_leaves_weights_that_its_sums_have_no_units_or_room_for():
 
 @pytest.mark.parametrize("weight", [1, 2])
 @pytest.mark.parametrize("y_pred", [{"a": 0.7, "b": 0.1}, np.array([0.7, 0.1])], ids=["mapping", "row"])
-def test_one_example_is_not_taken_for_many_whatever_weighs(y_pred: Any, weight: float):
+def test_one_example_is_never_read_as_a_batch_with_or_without_a_weight(y_pred: Any, weight: float):
     one = se.Evaluator(["f1_macro", "lrap", "roc_auc_macro"], labels=["a", "b"], threshold=0.5)
-    for _ in range(60):  # after which examples are counted without a reader
+    for _ in range(60):  # from now on examples are counted without a reader
         one.update({"a"}, y_pred, weight=weight)
     before = one.to_bytes()
     for y_true in ({"a"}, np.array([1, 0])):
