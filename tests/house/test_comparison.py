@@ -1,4 +1,4 @@
-"""What the README and the pages say of other libraries. Claims about torchmetrics are in tests/house/bench."""
+"""The claims of the README and the pages about other libraries; those about torchmetrics are in tests/house/bench."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREDICTED = [{"a"}, {"b", "c"}, {"a"}, {"b"}]
 
 
 def table() -> dict[str, dict[str, str]]:
-    """The rows of the comparison in the README: what each library is said to do."""
+    """The rows of the README's comparison: what each library does according to it."""
     text = (ROOT / "README.md").read_text(encoding="utf-8").split("## Why")[1].split("## ")[0]
     head, _, *rows = (
         [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\|.*$", text, re.MULTILINE)
@@ -69,7 +69,7 @@ def test_sets_of_names_are_refused_by_river_and_scikit_learn():
     assert ev.get("subset_accuracy") == 1.0
 
 
-def test_labels_that_only_the_truth_names_are_new_labels_in_streameval_and_an_error_in_river():
+def test_labels_that_only_the_truth_has_are_new_labels_in_streameval_and_an_error_in_river():
     f1 = se.F1()
     f1.update({"a"}, {"a"})
     f1.update({"a", "new"}, {"a"})
@@ -83,7 +83,7 @@ def test_columns_that_only_one_side_has_are_an_error_in_scikit_learn():
         sk.f1_score(np.array([[1, 1], [0, 1]]), np.array([[1, 0, 0], [1, 1, 0]]), average="macro")
 
 
-def test_averages_of_f1_are_those_named():
+def test_each_library_has_the_averages_of_f1_that_the_comparison_names():
     named = "micro", "macro", "weighted", "samples"
     ours = se.Evaluator(labels=list("abc"))
     ours.update_many(TRUTH, PREDICTED)
@@ -94,14 +94,14 @@ def test_averages_of_f1_are_those_named():
     assert offered == {"MicroAverage", "MacroAverage", "SampleAverage"}
 
 
-def test_metrics_can_be_asked_for_afterwards_and_not_of_a_river_metric():
+def test_metrics_can_be_chosen_after_counting_but_not_with_a_river_metric():
     ev = se.Evaluator(["f1_micro"])
     ev.update_many(TRUTH, PREDICTED)
     assert ev.get("hamming_loss") == pytest.approx(sk.hamming_loss(rows_of(TRUTH), rows_of(PREDICTED)))
     assert not inspect.signature(river.multioutput.MicroAverage(river.F1()).get).parameters
 
 
-def test_examples_are_taken_back_by_streameval_and_by_river():
+def test_examples_are_reverted_by_streameval_and_by_river():
     ours, theirs = se.F1(), river.multioutput.MacroAverage(river.F1())
     for true, predicted in zip(TRUTH, PREDICTED, strict=True):
         ours.update(true, predicted)

@@ -1,4 +1,4 @@
-"""That the pages hang together: navigation, links, reference, examples. Their code runs as doctests."""
+"""The pages are consistent: navigation, links, reference, examples. Their code runs as doctests."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ def test_every_link_leads_somewhere(website, path):
 
 
 def picture_names() -> list[str]:
-    """The functions that docs/pictures.py draws by, without running it."""
+    """The functions that draw pictures in docs/pictures.py, read from its source without running it."""
     source = (DOCS / "pictures.py").read_text(encoding="utf-8")
     listed = re.search(r"for made in \(([^)]*)\)", source)
     assert listed is not None
     return re.findall(r"\w+", listed[1])
 
 
-def test_every_picture_is_displayed():
+def test_every_picture_is_on_a_page():
     markdown = {Path(address).stem for path in PAGES for address in links(path) if "pictures/" in address}
     assert markdown == set(picture_names())
 
@@ -114,10 +114,10 @@ def test_every_public_name_is_in_the_reference(website):
     assert sorted(public - described) == []
 
 
-def test_every_full_name_in_docstrings_and_pages_is_of_something():
+def test_every_full_name_in_docstrings_and_pages_exists():
     sources = [path for kind in ("*.py", "*.pyx", "*.pxd") for path in (ROOT / "streameval").rglob(kind)]
     text = "".join(path.read_text(encoding="utf-8") for path in [*DOCUMENTS, *sources])
-    # Adapters are of libraries that need not be installed.
+    # Adapters are left out, because their libraries need not be installed.
     names = {name.rstrip(".") for name in re.findall(r"(?<=`)streameval\.(?!adapters)[\w.]+", text)}
     assert len(names) > 30
     for name in sorted(names):

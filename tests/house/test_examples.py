@@ -1,4 +1,4 @@
-"""Examples that need nothing but the package say what they should."""
+"""Examples that need only the package print the expected results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports go only downward, and the core needs numpy alone."""
+"""Imports go only downward, and the core needs only numpy."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ FLOORS = (
     ("delivery", "cli"),
     ("", "testing", "adapters", "__main__"),
 )
-""""" is the package itself. A folder imports from the floors below it, or from itself."""
+""""" is the package itself. A folder imports only from itself and from the floors above it in this list."""
 
 FLOOR_OF = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
 
 TABLES = tuple(f"streameval.tabular.{name}" for name in ("arrow", "cells", "joining", "sources", "text"))
-"""Modules of the core that are imported only once a table is read, and import pyarrow themselves."""
+"""Modules of the core that import pyarrow, and that are imported only when a table is read."""
 
 
 def folder_of(module: str) -> str:
@@ -52,7 +52,7 @@ def folder_of(module: str) -> str:
 
 
 def names_of(node: ast.AST) -> list[str]:
-    """What a statement imports."""
+    """The modules that a statement imports."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
@@ -68,7 +68,7 @@ def tree_of(module: str) -> ast.Module:
 
 
 def statements(block: list[ast.AST]) -> Iterator[ast.AST]:
-    """All of a block and of what stands within: expressions, which are most of a tree, import nothing."""
+    """All statements of a block, nested ones included; expressions are skipped because they import nothing."""
     for node in block:
         yield node
         for inner in ("body", "orelse", "finalbody", "handlers", "cases"):
@@ -77,13 +77,13 @@ def statements(block: list[ast.AST]) -> Iterator[ast.AST]:
 
 @cache
 def imports() -> list[tuple[str, str]]:
-    """All (importing module, imported module) pairs of the package and of what it imports."""
+    """All pairs (importing module, imported module) for the modules of the package."""
     return [
         (module, name) for module in MODULES for node in statements(tree_of(module).body) for name in names_of(node)
     ]
 
 
-def test_every_module_stands_on_a_floor():
+def test_every_module_belongs_to_a_floor():
     modules = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
     assert modules - {"__init__", "__pycache__"} == {*FLOOR_OF} - {""}
 
@@ -120,12 +120,12 @@ def test_modules_of_one_folder_do_not_import_each_other_in_a_circle():
 
 
 def foreign(names: Iterable[str]) -> set[str]:
-    """Those libraries among imported names that the core does not require."""
+    """The imported libraries that the core does not require."""
     return {name.split(".")[0] for name in names} - {*sys.stdlib_module_names, "numpy", "streameval"}
 
 
 def test_the_core_imports_other_libraries_only_where_it_needs_them():
-    """Within a function, or for types alone; importing the package is tried below."""
+    """The imports are within functions or for types only; a test below imports the package."""
     outside = [path for path in MODULES if folder_of(path) not in ("adapters", "cli") and path not in TABLES]
     at_the_top = {
         (module, name) for module in outside for node in tree_of(module).body for name in foreign(names_of(node))
@@ -133,7 +133,7 @@ def test_the_core_imports_other_libraries_only_where_it_needs_them():
     assert at_the_top == set()
 
 
-def test_what_the_core_can_use_is_brought_by_an_extra():
+def test_every_optional_library_of_the_core_belongs_to_an_extra():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {re.split(r"[\[<>=]", one)[0] for extra in project["optional-dependencies"].values() for one in extra}
     used = foreign(name for module, name in imports() if folder_of(module) not in ("adapters", "cli"))
@@ -141,7 +141,7 @@ def test_what_the_core_can_use_is_brought_by_an_extra():
 
 
 def loaded_by(modules: str) -> set[str]:
-    """The modules that are there once some were imported."""
+    """The modules that are loaded after an import of these modules."""
     program = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
@@ -153,8 +153,8 @@ def test_importing_the_package_loads_nothing_that_only_reports_and_bytes_need():
     assert loaded_by("streameval") & late == set()
 
 
-def test_what_is_counted_and_read_has_its_formulas_from_the_start():
-    """A signal handler that reads could find a module that is half imported, or import it again within its import."""
+def test_counting_and_reading_import_no_further_modules():
+    """Otherwise a signal handler that reads could see a partly imported module, or import it while it is imported."""
     program = """if True:
         import sys
         import streameval as se
@@ -193,7 +193,7 @@ def test_the_package_works_from_a_zip_file_and_says_that_it_is_slower_there(tmp_
 
 
 @pytest.mark.skipif(BACKEND == "numpy", reason="the compiled kernel relies on the lock")
-def test_an_interpreter_whose_lock_is_forbidden_is_warned_of():
+def test_a_free_threaded_interpreter_causes_a_warning():
     program = "import sys; sys._is_gil_enabled = bool; import streameval"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "RuntimeWarning: the kernel requires the GIL" in done.stderr
@@ -227,7 +227,7 @@ def test_no_module_reads_pickles():
 
 
 def test_lists_of_the_compiled_kernel_are_built_without_comprehensions():
-    """As those of Cython 3.3.1 release an item twice where the list finds no memory."""
+    """Comprehensions of Cython 3.3.1 release an item twice if the list cannot allocate memory."""
     sources = [path for path in (ROOT / "streameval/kernel").rglob("*.p[yx][xd]") if path.suffix in (".pyx", ".pxd")]
     assert len(sources) > 10
     assert not [path.name for path in sources if re.search(r"\[[^\]\"\n]*\sfor\s[^\]\n]*\sin\s", path.read_text())]

@@ -1,4 +1,4 @@
-"""Nobody reaches into another's underscore names: what objects need of each other are a few members of base classes."""
+"""No module uses underscore names of other classes; objects use each other through a few members of base classes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ALLOWED = {
     "streameval.progressive.target": {"_change": "in one step with what `Pending` and `Trace` have of their own"},
     "streameval.report.page.runs": {"_lines": "of a `Trace`, which is above; `HasLines` declares it"},
 }
-"""By module, the names of others that it uses, and why."""
+"""The exceptions: by module, the underscore names of other classes that it uses, each with the reason."""
 
 
 def _defined(node: ast.ClassDef) -> set[str]:
-    """The names of a class that are its own: methods, attributes of the class, slots, and what it sets of itself."""
+    """The names that a class defines: methods, class attributes, slots, and attributes that it sets on itself."""
     names: set[str] = set()
     for part in node.body:
         if isinstance(part, ast.FunctionDef):
@@ -40,14 +40,14 @@ def _defined(node: ast.ClassDef) -> set[str]:
 
 
 def _is_own(value: ast.expr) -> bool:
-    """Whether an attribute is of the object or the class itself."""
+    """Whether the expression before an attribute's dot is the object or the class itself."""
     is_super = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
     return is_super or (isinstance(value, ast.Name) and value.id in ("self", "cls"))
 
 
 @cache
 def _classes() -> dict[str, tuple[set[str], list[str]]]:
-    """By name, what each class of the package defines, and what it inherits from."""
+    """The names that each class of the package defines, and its base classes, by class name."""
     classes: dict[str, tuple[set[str], list[str]]] = {}
     for module in MODULES:
         for node in ast.walk(tree_of(module)):
@@ -64,7 +64,7 @@ def _inherited(name: str) -> set[str]:
 
 
 def _foreign(tree: ast.Module) -> Iterator[ast.Attribute]:
-    """Where a module uses an underscore name that none of its classes defines or inherits."""
+    """The places where a module uses an underscore name that none of its classes defines or inherits."""
     own = {"_replace"}.union(*(_inherited(node.name) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)))
     attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and not _is_own(node.value))
     for node in attributes:

@@ -1,4 +1,4 @@
-"""What a user can name, and what is written from the catalogue."""
+"""Public names, and code that is generated from the catalogue."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ for adapter in {ADAPTERS}:
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    needy = [adapter for adapter in ADAPTERS if EXTRAS[adapter]]  # the rest is of the standard library
+    needy = [adapter for adapter in ADAPTERS if EXTRAS[adapter]]  # the others need only the standard library
     for adapter, said in zip(needy, done.stdout.splitlines(), strict=True):
         assert re.fullmatch(
             rf"streameval.adapters.{adapter} needs \w+, which is not installed; pip install 'streameval\[{adapter}\]'",
@@ -72,7 +72,7 @@ def test_every_public_name_can_be_imported(name: str):
     try:
         module = importlib.import_module(name)
     except se.DependencyError as error:
-        assert name.startswith("streameval.adapters."), error  # noqa: PT017  # tests/adapters imports it for real
+        assert name.startswith("streameval.adapters."), error  # noqa: PT017  # tests/adapters has its library
         return
     for public in getattr(module, "__all__", ()):
         assert getattr(module, public) is not None
@@ -90,7 +90,7 @@ def test_public_classes_are_named_as_they_are_imported():
             assert pickle.loads(pickle.dumps(thing)) is thing
 
 
-def test_errors_come_from_other_processes_as_they_were_raised():
+def test_errors_survive_pickling_between_processes():
     def kinds(kind: type) -> Iterator[type]:
         yield kind
         for each in kind.__subclasses__():
@@ -103,7 +103,7 @@ def test_errors_come_from_other_processes_as_they_were_raised():
 
 
 def test_the_examples_of_public_classes_hold():
-    """Those of a module look only at classes that are named after it."""
+    """Doctests of modules skip the public classes, because the ``__module__`` of these is ``streameval``."""
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
     names = {name: getattr(se, name) for name in se.__all__}
     for name in sorted({*se.__all__} - {entry.class_name for entry in se.catalogue()}):
@@ -113,7 +113,7 @@ def test_the_examples_of_public_classes_hold():
     assert runner.tries > 90
 
 
-def test_public_names_are_named_once():
+def test_every_public_name_is_listed_once():
     assert len(se.__all__) == len(set(se.__all__))
     assert dir(se) == sorted([*se.__all__, "__version__"])
 
@@ -147,7 +147,7 @@ def test_the_version_is_the_one_in_pyproject_and_heads_the_change_log():
 
 
 @pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
-def test_only_numpy_is_needed_at_run_time_and_one_whose_integers_have_64_bits(system):
+def test_only_a_numpy_with_64_bit_integers_is_required_at_run_time(system):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needed = map(Requirement, project["dependencies"])
     needed = [one for one in needed if one.marker is None or one.marker.evaluate({"sys_platform": system})]
@@ -181,7 +181,7 @@ def test_every_name_of_the_page_can_be_used_and_is_documented_with_its_members(n
         assert inspect.getdoc(thing)
     if inspect.isclass(thing) and not issubclass(thing, Exception):
         for member in GENERATE["members_of"](thing):
-            text = inspect.getdoc(getattr(thing, member, thing))  # a field stands in the docstring of its class
+            text = inspect.getdoc(getattr(thing, member, thing))  # a field is documented in the docstring of its class
             assert text or re.search(rf"\b{member}\b", inspect.getdoc(thing) or ""), f"{name}.{member}"
 
 
@@ -195,10 +195,10 @@ def test_the_page_names_every_attribute_that_objects_have():
         assert public <= {*GENERATE["members_of"](type(thing))}, type(thing)
 
 
-# -- calls in other orders, and by other names -------------------------------------------------------------------------
+# -- calls with arguments in another order, and wrong names ------------------------------------------------------------
 
 
-def test_calls_that_mean_another_function_or_order_say_so():
+def test_calls_with_arguments_in_another_order_are_answered_with_advice():
     with pytest.raises(se.InputError, match=r"for arrays write streameval\.score"):
         se.evaluate_table([[1, 0]], [[1, 1]])
     with pytest.raises(se.InputError, match=r"reads one table; write actual=\.\.\. and predicted=\.\.\.$"):
@@ -232,7 +232,7 @@ def test_calls_that_mean_another_function_or_order_say_so():
     ("scorer", "; run: from streameval.adapters.sklearn import scorer"),
     ("rcut", "; run: from streameval.metrics.thresholds import rcut"), ("Zzz", ""),
 ])  # fmt: skip
-def test_a_name_that_the_package_lacks_is_answered_with_what_to_write(name: str, advice: str):
+def test_a_missing_name_of_the_package_is_answered_with_the_right_one(name: str, advice: str):
     with pytest.raises(AttributeError) as refused:
         getattr(se, name)
     message = f"module 'streameval' has no attribute {name!r}{advice}"
@@ -241,7 +241,7 @@ def test_a_name_that_the_package_lacks_is_answered_with_what_to_write(name: str,
 
 
 @pytest.mark.parametrize("holder", [se.Pending(se.Evaluator()), se.ClosedWindow(0, 0, 1, se.Evaluator())])
-def test_what_holds_an_evaluator_says_where_its_metrics_are(holder: object):
+def test_an_object_without_get_says_which_of_its_attributes_has_it(holder: object):
     assert not hasattr(holder, "get")
     with pytest.raises(AttributeError, match=r"has no attribute 'get'; call evaluator\.get\(\)"):
         _ = holder.get
@@ -255,10 +255,10 @@ ANY = {
     "load": "of a Checkpoint, which class it holds",
     "Columns.scores_of": "columns of Arrow, which has no types",
 }
-"""Where a public signature holds Any by name, and why; `PerLabel` says why itself."""
+"""The public signatures that contain Any, each with the reason; the reason for `PerLabel` is in its own code."""
 
 
-def test_public_signatures_say_of_which_type_arguments_and_results_are():
+def test_public_signatures_have_precise_types():
     loose = set()
     for name in se.__all__:
         value = getattr(se, name)

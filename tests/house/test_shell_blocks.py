@@ -1,4 +1,4 @@
-"""That the commands on the pages run, and print what the pages say. Code in Python runs as doctests."""
+"""The commands on the pages run, and print what the pages say. Python code on the pages runs as doctests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def commands(block: str) -> list[list[str]]:
-    """The commands of a block, as words; none where another program runs."""
+    """The commands of a block, each split into words; none if the block runs another program."""
     lines = block.replace("\\\n", " ").splitlines()
     words = [shlex.split(line, comments=True) for line in lines]
     return [each for each in words if each] if all(each[:1] in ([], ["streameval"], ["cat"]) for each in words) else []

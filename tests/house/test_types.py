@@ -1,4 +1,4 @@
-"""Calls as users write them: mypy reads this file too, so that it accepts what runs, and marks what does not."""
+"""Calls as users write them: mypy checks this file too, and must accept the correct calls and reject the wrong ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Y_TRUE: list[set[str]] = [{"cat"}, {"cat", "dog"}]
 Y_PRED: list[set[str]] = [{"cat"}, {"dog"}]
 
 
-def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
+def test_a_type_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
     by_label: dict[str, float] = {"cat": 0.5, "dog": 0.5}
     ev = se.Evaluator(["f1_micro"], labels=list(by_label), threshold=by_label)
     options: dict[str, float] = {"weight": 2.0}
@@ -45,7 +45,7 @@ def test_a_checker_accepts_values_as_numbers_and_thresholds_by_label() -> None:
     assert se.jain_propensities({"cat": 2, "dog": 1}, 2)["cat"] > 0.5
 
 
-def test_a_checker_knows_what_a_table_makes() -> None:
+def test_a_type_checker_knows_the_types_of_results_of_tables() -> None:
     rows = [{"tags": ["cat"], "guess": ["cat"], "lang": "en"}]
     counted: se.Evaluator = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=["f1_micro"])
     metric: se.F1 = se.evaluate_table(rows, actual="tags", predicted="guess", metrics=se.F1())
@@ -58,7 +58,7 @@ def test_a_checker_knows_what_a_table_makes() -> None:
     assert (counted.examples, metric.get(), total.to_dict()["averages"]["micro"]["f1"]) == (1, 1.0, 1.0)
 
 
-def test_a_checker_leaves_the_class_of_what_is_loaded_to_the_reader(tmp_path: Path) -> None:
+def test_a_type_checker_accepts_any_class_for_a_loaded_object(tmp_path: Path) -> None:
     taken = se.Checkpoint(se.F1("micro"), 10)
     taken.evaluator.save(tmp_path / "f1")
     taken.save(tmp_path / "taken")
@@ -67,7 +67,7 @@ def test_a_checker_leaves_the_class_of_what_is_loaded_to_the_reader(tmp_path: Pa
 
 
 def of_engines(rows: Any) -> tuple[str, ...]:
-    """Read by mypy and never called, as no environment has all engines."""
+    """Only mypy reads this function; it is never called, because no environment has all engines."""
     by_dask: se.Evaluator = dask.evaluate(rows, "tags", "guess", metrics=["f1_micro"], progress=True)
     metric: se.F1 = spark.evaluate(rows, "tags", "guess", metrics=se.F1())
     sliced: se.Sliced[se.Evaluator] = ray.evaluate(rows, "tags", "guess", by="lang")
@@ -75,7 +75,7 @@ def of_engines(rows: Any) -> tuple[str, ...]:
     return (str(metric.get()), dask.evaluate_arrays(rows, rows).report(), *(each.report() for each in evaluators))
 
 
-def test_a_checker_marks_mistaken_calls() -> None:
+def test_a_type_checker_rejects_wrong_calls() -> None:
     ev, rolling, table = se.Evaluator(), se.Rolling(se.Evaluator(), 2), [{"tags": ["cat"]}]
     for holder in (ev, rolling):
         with suppress(se.InputError):

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NO_NAMES = {"alone", "beside", "found", "given", "hear", "here", "kept", "meet", "others", "shown", "texts", "told"}
-"""What no value and no function is called."""
+"""Words that are not allowed as names."""
 
 _ANY = re.compile(rf"\b_*(?:{'|'.join(NO_NAMES)})_*\b", re.IGNORECASE)
 
@@ -26,13 +26,13 @@ _SILENT = re.compile(
 
 
 def may_name(source: str) -> bool:
-    """Whether one of the words stands outside of comments and strings; to parse all files takes seconds."""
+    """Whether one of the words occurs outside of comments and strings; a fast filter, because parsing takes seconds."""
     code = _SILENT.sub(lambda match: match[0] if "f" in (match[1] or "").lower() else "''", source)
     return bool(_ANY.search(code))
 
 
 def names_made_in(path: Path) -> Iterator[str]:
-    """What a file of Python names anew; every identifier of other files. Comments and strings have none."""
+    """The names that a Python file assigns, or every identifier of another file; not words in comments and strings."""
     source = path.read_text(encoding="utf-8")
     if path.suffix in (".h", ".js"):
         yield from re.findall(r"[A-Za-z_]\w*", _HIDDEN.sub("", source))
@@ -73,13 +73,13 @@ def test_names_say_what_a_value_is_or_what_a_function_does():
         ("a.js", "let kept = 'a';"),
     ],
 )  # fmt: skip
-def test_every_kind_of_name_is_looked_at(name, source, tmp_path):
+def test_every_kind_of_name_is_checked(name, source, tmp_path):
     (tmp_path / name).write_text(source + "\n", encoding="utf-8")
     assert may_name(source)
     assert "kept" in {each.lower() for each in names_made_in(tmp_path / name)}
 
 
-def test_comments_strings_and_attributes_of_others_are_no_names_of_ours(tmp_path):
+def test_comments_strings_and_attributes_of_other_objects_do_not_count_as_names(tmp_path):
     for name, source in (("a.py", "a = b.kept('kept')  # kept\n"), ("a.js", "a = 'kept' // kept\n")):
         (tmp_path / name).write_text(source, encoding="utf-8")
         assert {*names_made_in(tmp_path / name)} == {"a"}
