@@ -1,4 +1,4 @@
-"""Threads that wait for a guard come in turn, in both twins."""
+"""Threads that wait for a guard take it in the order of their arrival, with either implementation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("commit", TWINS, ids=lambda module: module.
 
 
 class Waiter:
-    """A thread that waits in the queue of a guard, and stands still there while it sleeps."""
+    """A thread that waits in the queue of a guard, and pauses in its second sleep until ``go_on`` is set."""
 
     def __init__(self, commit: Any, guard: Any, patch: pytest.MonkeyPatch) -> None:
         self.queued, self.go_on, self.entered, self.slept = threading.Event(), threading.Event(), threading.Event(), 0
@@ -57,7 +57,7 @@ def within(seconds: float) -> Iterator[None]:
     assert time.monotonic() - start < seconds
 
 
-def test_a_loop_without_a_pause_lets_a_reader_in(commit: Any):
+def test_a_loop_of_updates_without_a_pause_lets_a_reader_take_the_guard(commit: Any):
     guard, entered = commit.Guard(), threading.Event()
 
     def read() -> None:
@@ -76,7 +76,7 @@ def test_a_loop_without_a_pause_lets_a_reader_in(commit: Any):
     assert rounds < 100
 
 
-def test_threads_that_wait_come_in_their_order(commit: Any):
+def test_waiting_threads_take_a_guard_in_order_of_arrival(commit: Any):
     guard, order, threads = commit.Guard(), list[int](), []
     guard.begin()
     with pytest.MonkeyPatch.context() as patch:
@@ -106,11 +106,11 @@ def test_threads_that_wait_come_in_their_order(commit: Any):
 
 
 def leave(guard: Any) -> None:
-    """Let go, as whoever began does."""
+    """Release a guard that was taken with ``begin``."""
     guard.__exit__(None, None, None)
 
 
-def test_one_that_does_not_come_in_its_turn_is_waited_for_once_and_for_a_bounded_time(
+def test_a_waiter_that_misses_its_turn_delays_the_rest_once_and_for_a_bounded_time(
     commit: Any, monkeypatch: pytest.MonkeyPatch
 ):
     guard = commit.Guard()
@@ -129,7 +129,7 @@ def test_one_that_does_not_come_in_its_turn_is_waited_for_once_and_for_a_bounded
     assert guard.version == 6
 
 
-def test_one_that_is_interrupted_leaves_the_queue(commit: Any, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupted_waiter_leaves_the_queue(commit: Any, monkeypatch: pytest.MonkeyPatch):
     guard = commit.Guard()
 
     def interrupt() -> None:
@@ -195,14 +195,14 @@ threads[0].join()
 """
 
 
-def test_threads_that_end_while_others_wait_stop_nobody(commit: Any):
+def test_threads_that_end_while_another_waits_do_not_block_it(commit: Any):
     name = commit.__name__.rpartition(".")[2]
     subprocess.run([sys.executable, "-c", CROWD.format(name)], check=True, timeout=LONG)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize("holds", [False, True])
-def test_the_child_of_a_fork_finds_nobody_waiting(commit: Any, holds: bool, monkeypatch: pytest.MonkeyPatch):
+def test_the_child_of_a_fork_has_no_waiting_threads(commit: Any, holds: bool, monkeypatch: pytest.MonkeyPatch):
     guard = commit.Guard()
     guard.begin()
     waiter = Waiter(commit, guard, monkeypatch)

@@ -1,4 +1,4 @@
-"""Cells and commits, in both twins."""
+"""Cells and commits, of the compiled kernel and of the numpy one."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compi
 
 
 class Sums(NamedTuple):
-    """Sums in units of ``2**-scale``."""
+    """Integer sums in units of ``2**-scale``."""
 
     scale: int
     sums: dict[Any, Any]
 
 
 class Value:
-    """Something that can be watched, and becomes 0 where something is added."""
+    """A value that can be referenced weakly, and whose sum with any number is 0."""
 
     def __add__(self, other: int) -> int:
         return 0
 
 
 @both_twins
-def test_what_was_prepared_is_not_there_before_the_commit_and_there_after_it(commit: Any):
+def test_prepared_changes_take_effect_only_at_the_commit(commit: Any):
     root = commit.Root()
     first, second = root.cell(Sums(0, {"a": 1})), root.cell((1, 2))
     parts = [first.prepare_add([({"a": 4, "b": 7}, 0, 1)]), second.prepare_store((3,))]
@@ -61,7 +61,7 @@ def test_amounts_are_added_at_the_commit_to_entries_that_may_be_new(commit: Any)
 
 
 @both_twins
-def test_amounts_of_one_part_add_up_where_they_are_of_the_same_entries(commit: Any):
+def test_amounts_of_one_part_for_the_same_entry_add_up(commit: Any):
     root = commit.Root()
     cell = root.cell(Sums(2, {"a": 1, "d": 6}))
     amounts = {"a": 1, "b": 1}, {"b": 3, "c": 1, "d": 2}, Counter("baaaaa")
@@ -128,7 +128,7 @@ def test_a_failing_prepare_changes_nothing(commit: Any):
 
 
 @both_twins
-def test_what_is_no_part_is_refused_before_anything_changes(commit: Any):
+def test_an_object_that_is_no_part_is_refused_before_anything_changes(commit: Any):
     root = commit.Root()
     cell = root.cell(1)
     with pytest.raises(TypeError):
@@ -137,7 +137,7 @@ def test_what_is_no_part_is_refused_before_anything_changes(commit: Any):
 
 
 @needs_compiled
-def test_a_part_is_committed_once():
+def test_a_second_commit_of_a_part_has_no_effect():
     root = compiled.Root()
     cell = root.cell(1)
     part = cell.prepare_store(2)
@@ -148,7 +148,7 @@ def test_a_part_is_committed_once():
 
 
 @needs_compiled
-def test_a_commit_releases_what_it_replaces_only_with_its_parts():
+def test_replaced_values_are_released_with_the_parts_of_a_commit():
     root, gone = compiled.Root(), []
     value, entry = Value(), Value()
     for one in (value, entry):
@@ -193,7 +193,7 @@ def test_a_commit_allocates_nothing():
 
 
 @both_twins
-def test_guards_that_are_read_can_be_read_again_by_the_same_thread(commit: Any):
+def test_a_thread_can_read_guards_again_that_it_reads(commit: Any):
     one, two = commit.Guard(), commit.Guard()
     with commit.Guards((), (one, two)):
         with commit.Guards((), (two, one)), commit.Guards((), (one, two)):
@@ -209,7 +209,7 @@ def test_guards_that_are_read_can_be_read_again_by_the_same_thread(commit: Any):
 
 
 def test_a_thread_that_has_ended_holds_no_guard():
-    """A handler can end a call of the plain twin halfway, and the thread with it."""
+    """A signal handler that raises can end a call of the numpy guard halfway, and with it the thread."""
     guard = twin.Guard()
     thread = threading.Thread(target=guard.begin)
     thread.start()

@@ -1,4 +1,4 @@
-"""Bins of scores: what a bin is, and that the compiled kernel and the numpy one hold and answer the same."""
+"""Bins of scores: the definition of a bin, and equal contents and results of the compiled kernel and the numpy one."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def sorted_extremes() -> np.ndarray:
 
 
 def bins_of(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """In which bins the kernel in use counts scores, and with which residuals."""
+    """The bins in which the current kernel counts scores, and the residuals."""
     table, columns = bins_of_width(len(scores))[0].table, np.arange(len(scores))
     assert table.count((columns, 0, np.zeros((1, len(scores)), np.uint8), scores[None], None, None)) == DONE
     _, bins, _, residuals, _ = table.read(columns)
     return bins, residuals[:, 0]
 
 
-def test_bins_never_fall_as_scores_rise():
+def test_higher_scores_never_have_lower_bins():
     bins, residuals = bins_of(sorted_extremes())
     assert (np.diff(bins) >= 0).all()
     assert bins.min() == 0
@@ -52,17 +52,17 @@ def test_bins_never_fall_as_scores_rise():
     assert residuals.max() < 2**meaning.DROPPED
 
 
-def test_minus_zero_is_zero():
+def test_minus_zero_has_the_bin_of_zero():
     assert bins_of(np.array([-0.0]))[0] == bins_of(np.array([0.0]))[0]
     assert bins_of(np.array([-5e-324]))[0] < bins_of(np.array([0.0]))[0]
 
 
-def test_a_score_is_known_again_from_its_bin_and_residual():
+def test_bin_and_residual_determine_the_score():
     scores = sorted_extremes()
     assert (meaning.scores_of(*bins_of(scores)) == scores).all()
 
 
-def test_the_edge_of_a_bin_is_the_least_score_in_it_or_above():
+def test_the_edge_of_a_bin_is_the_least_score_in_this_bin_or_a_higher_one():
     scores = sorted_extremes()
     bins = bins_of(scores)[0]
     edges = meaning.edges_of(bins)
@@ -82,12 +82,12 @@ def test_twins_agree_about_bins():
 
 def everything(bins: Any, width: int) -> list[object]:
     columns = np.arange(width)
-    # Pairs are read first: scores need not be in bins for that, but are afterwards. The numpy kernel has but one form.
+    # Pairs are read first, because later reads put all scores into bins. The numpy kernel has only one form.
     arrays = [*bins.pairs(columns), *bins.read(columns), bins.sides(columns), bins.mentioned(width)]
     parts = [array.tolist() for array in arrays]
     if not isinstance(bins, SumTable):
         assert [part.tolist() for part in bins.pairs(columns)] == parts[:2]
-        single = zip(*map(bins.pairs, columns[:, None]), strict=True)  # not in vectors, of several columns
+        single = zip(*map(bins.pairs, columns[:, None]), strict=True)  # column by column, without vectors
         assert [np.concatenate(rows).tolist() for rows in single] == parts[:2]
     return [bins.examples, bins.scores, *parts]
 
@@ -105,7 +105,7 @@ def random_lists(rng: np.random.Generator, examples: int, width: int, *, repeats
 
 
 def random_rows(rng: np.random.Generator, rows: int, width: int) -> tuple:
-    """Columns, truths, scores, ranked, mask."""
+    """Random columns, truths, scores, ranked cells and mask."""
     columns = rng.permutation(width)[: rng.integers(0, width + 1)].astype(np.int64)
     shape = (rows, len(columns))
     scores = np.ascontiguousarray(nasty_scores(rng, shape)[1])
@@ -129,7 +129,7 @@ def random_rows(rng: np.random.Generator, rows: int, width: int) -> tuple:
 def test_twins_agree_about_areas_of_dense_bins(density: float, start: float, stop: float, kind: type):
     rng = np.random.default_rng(11)
     scores = rng.uniform(start, stop, (9000, 4)).astype(kind).astype(np.float64)
-    # Ends of windows and of what is flipped; more scores in one bin than are noted; all of a class in one bin.
+    # Scores at limits; more scores in one bin than are stored one by one; all scores of a class in one bin.
     spots = [-1.0, -0.5, -5e-324, 0.0, 5e-324, 0.25, 0.5, np.nextafter(1.0, 0), 1.0, np.nextafter(1.0, 2), 2.0]
     scores[: 3 * len(spots)] = np.repeat(spots, 3)[:, None]
     true = (rng.random(scores.shape) < density).astype(np.uint8)
@@ -170,7 +170,7 @@ def test_twins_agree_about_any_history(seed: int):
             else:
                 assert [twin.table.count(scored) for twin in pair] == [DONE, DONE]
         elif action == 5 and single:
-            scored = single[rng.integers(len(single))]  # at times one that was taken back before
+            scored = single[rng.integers(len(single))]  # sometimes an example that was already reverted
             codes = [twin.merge(twin.of(width, scored), None, -1) for twin in pair]
             assert codes[0] == codes[1]
         elif action == 6:
@@ -178,7 +178,7 @@ def test_twins_agree_about_any_history(seed: int):
                 twin.table.compact()
             pair = [twin.copy() for twin in pair] if rng.random() < 0.5 else pair
         elif action == 7:
-            place = rng.permutation(width).astype(np.int64) // int(rng.integers(1, 5))  # several columns into one
+            place = rng.permutation(width).astype(np.int64) // int(rng.integers(1, 5))  # maps many columns to one
             grown = bins_of_width(width)
             for more, twin in zip(grown, pair, strict=True):
                 assert more.merge(twin, place) == DONE
@@ -216,7 +216,7 @@ def test_twins_agree_about_any_history(seed: int):
 
 @needs_compiled
 @with_each("seed", range(cases(2000)))
-def test_twins_agree_which_sums_of_bins_some_residuals_have(seed: int):
+def test_twins_agree_which_sums_of_bins_are_possible(seed: int):
     rng, top = random.Random(seed), 2**meaning.DROPPED - 1
     moments = np.zeros((rng.choice([0, 1, 1, 5]), 2, 3), object)
     for place in np.ndindex(moments.shape[:2]):
@@ -266,7 +266,7 @@ def test_twins_refuse_to_unmerge_what_was_never_merged(seed: int):
     assert codes[0] == codes[1] in (DONE, REFUSED)
 
 
-def test_an_example_without_labels_is_not_taken_from_those_that_have_the_label():
+def test_an_example_without_labels_cannot_be_unmerged_from_examples_with_the_label():
     scored = np.zeros(1, np.int64), 1, np.zeros((2, 1), np.uint8), np.array([[0.5], [0.25]]), None, None
     no_labels = np.zeros(0, np.int64)
     empty = np.zeros(2, np.int64), no_labels
@@ -278,7 +278,7 @@ def test_an_example_without_labels_is_not_taken_from_those_that_have_the_label()
         assert everything(twin.table, 1) == before
 
 
-def test_what_is_unmerged_from_itself_leaves_nothing():
+def test_unmerging_a_table_from_itself_empties_it():
     rng = np.random.default_rng(2)
     for twin in bins_of_width(9):
         columns, *rest = random_rows(rng, 200, 9)
@@ -303,7 +303,7 @@ def test_a_part_that_is_not_committed_changes_nothing(sign: int):
         assert twin.table.examples == 2 + 2 * sign
 
 
-def test_several_parts_of_one_table_stand_in_one_commit():
+def test_one_commit_can_have_many_parts_of_one_table():
     rng = np.random.default_rng(6)
     for twin in bins_of_width(9):
         columns, *old = random_rows(rng, 1, 9)
@@ -355,7 +355,7 @@ FLOATS = {
 
 @needs_compiled
 @pytest.mark.parametrize("kind", FLOATS)
-def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
+def test_twins_agree_about_many_floats_after_any_number_of_reads(kind: str):
     rng = np.random.default_rng(17)
     columns, pair = np.arange(4), bins_of_width(4)
     for rows in (9, 300, (many := cases(17000)), 64, (most := cases(30000)), 1, 300):
@@ -377,8 +377,8 @@ def test_twins_agree_about_many_floats_however_often_they_are_read(kind: str):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_sums_in_a_bin_are_exact_up_to_the_most_scores_that_can_be_counted(kind: type):
-    """The residuals are as large as they can be, so that every limb overflows where it may."""
+def test_sums_in_a_bin_are_exact_up_to_the_greatest_number_of_scores(kind: type):
+    """The residuals are as large as possible, so that every limb that can overflow does."""
     score = np.nextafter(kind(0.25), kind(0))
     scored = np.zeros(1, np.int64), 1, np.ones((1, 1), np.uint8), np.full((1, 1), score), None, None
     for bins in bins_of_width(1):
@@ -433,7 +433,7 @@ def all_sums(table: Any, keys: list[tuple[int, int]], bins: tuple) -> list[objec
 
 
 def random_scored(rng: np.random.Generator, examples: int, width: int, few: list[float]) -> tuple:
-    """Examples whose scores are among a few, if there are any."""
+    """Random examples; if ``few`` is not empty, their scores are drawn from it."""
     fixed = int(rng.integers(0, width + 1))
     if rng.random() < 0.6:
         columns, true, scores, ranked, mask = random_rows(rng, examples, width)
@@ -447,7 +447,7 @@ def random_scored(rng: np.random.Generator, examples: int, width: int, few: list
 @with_each("seed", range(cases(800)))
 def test_twins_agree_about_weights(seed: int):
     rng = np.random.default_rng([13, seed])
-    small = seed % 2 == 0  # so that much can be taken back that was not added
+    small = seed % 2 == 0  # with small numbers, many reverts of uncounted examples are possible
     width, words, scale = int(rng.integers(1, 4 if small else 8)), int(rng.choice([1, 2, 3, 36])), 32 * (seed % 3)
     few, most = [0.1, 0.9] if small else [], 64 * words - 24
     units = (
@@ -484,7 +484,7 @@ def test_twins_agree_about_weights(seed: int):
         answers = [[table.prepare_merge(both[at], *where) for both, *where in changes] for at, table in enumerate(pair)]
         refused = REFUSED in answers[0]
         assert refused == (REFUSED in answers[1])
-        unchanged = refused or rng.random() < 0.2  # as what was prepared is dropped
+        unchanged = refused or rng.random() < 0.2  # sometimes drop the prepared parts without a commit
         for backend, parts in zip(BACKENDS, answers, strict=True):
             committed_parts(backend, [] if unchanged else parts)
         if rng.random() < 0.3:

@@ -1,4 +1,4 @@
-"""Rows of bits, which the compiled kernel counts as they stand, against the rows of bytes that they stand for."""
+"""Packed rows of bits, which the compiled kernel counts without unpacking, against the same rows as bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.effort import crossed
 from tests.support.twins import BACKENDS, each_vector, needs_compiled
 
 LOAD = 240
-"""Vectors that are counted together."""
+"""The number of vectors that the kernel adds up before it updates the counts."""
 
 
 def packed(cells: np.ndarray, bitorder: str) -> BitRows:
@@ -26,7 +26,7 @@ def packed(cells: np.ndarray, bitorder: str) -> BitRows:
 
 
 def close(cells: np.ndarray, first: int) -> BitRows:
-    """Rows one behind the other, as Arrow has them, behind so many ones; ones fill the last byte."""
+    """Rows without padding, as in Arrow, after ``first`` bits that are 1; ones also fill the last byte."""
     flat = np.concatenate([np.ones(first, np.uint8), cells.reshape(-1)])
     data = np.packbits(np.concatenate([flat, np.ones(-len(flat) % 8, np.uint8)]), bitorder="little")
     return BitRows(data, first, cells.shape[1], *cells.shape, falls=False)
@@ -51,7 +51,7 @@ ROWS = (1, 7, LOAD - 1, LOAD, LOAD + 1, 4 * LOAD + 1, 8 * LOAD + 1, 5_000)
 
 
 @pytest.mark.parametrize(("width", "rows"), crossed(WIDTHS, ROWS))
-def test_bits_are_counted_as_the_bytes_they_stand_for(width: int, rows: int):
+def test_bits_are_counted_like_the_same_rows_as_bytes(width: int, rows: int):
     rng = np.random.default_rng([width, rows])
     true, pred = ((rng.random((rows, width)) < share).astype(np.uint8) for share in (0.3, 0.6))
     wanted = by_bytes(true, pred)
@@ -70,9 +70,9 @@ def test_bits_are_counted_as_the_bytes_they_stand_for(width: int, rows: int):
 
 @needs_compiled
 @pytest.mark.parametrize("width", [5, 14, 100, 255, 256])
-def test_keys_of_many_rows_are_counted_as_those_of_bytes(width: int):
+def test_row_keys_of_many_packed_rows_are_counted_like_those_of_bytes(width: int):
     rng = np.random.default_rng(width)
-    shares = np.linspace(0, 1, 20_000)[:, None]  # so that keys of all kinds take each other's places
+    shares = np.linspace(0, 1, 20_000)[:, None]  # makes keys of all kinds collide in the table
     true, pred = ((rng.random((20_000, width)) < shares).astype(np.uint8) for _ in range(2))
     wanted = by_bytes(true, pred)
     for _ in each_vector():
@@ -81,7 +81,7 @@ def test_keys_of_many_rows_are_counted_as_those_of_bytes(width: int):
 
 
 @needs_compiled
-def test_packed_rows_go_straight_to_the_kernel_without_arrays_that_went_there_before():
+def test_the_kernel_counts_packed_rows_even_if_it_has_counted_no_arrays():
     decisions = import_module("streameval.kernel.decisions.compiled")
     root = import_module("streameval.kernel.commit.compiled").Root
     rows = packed(np.ones((5, 14), np.uint8), "big")
@@ -91,7 +91,7 @@ def test_packed_rows_go_straight_to_the_kernel_without_arrays_that_went_there_be
 
 
 @pytest.mark.parametrize("rows", [3, 32, 1_000])
-def test_packed_rows_straight_to_the_kernel_are_those_of_arrays(rows: int):
+def test_packed_rows_are_counted_like_the_same_rows_as_arrays(rows: int):
     rng = np.random.default_rng(rows)
     true, pred = ((rng.random((rows, 14)) < 0.3).astype(np.uint8) for _ in range(2))
     wide = se.PackedRows(np.packbits(true, axis=1), 14), se.PackedRows(np.packbits(pred, axis=1), 14)
@@ -123,7 +123,7 @@ def test_columns_in_every_row_are_not_lost():
 @with_each("backend", BACKENDS)
 @with_each("order", ["big", "little"])
 @with_each("width", [1, 3, 9, 63, 65, 100])
-def test_a_bit_behind_the_columns_is_seen_in_any_row_of_either_side(width: int, order: str, backend: str):
+def test_a_bit_after_the_last_column_is_refused_in_any_row_of_either_side(width: int, order: str, backend: str):
     decisions = import_module(f"streameval.kernel.decisions.{backend}")
     root = import_module(f"streameval.kernel.commit.{backend}").Root
     fine = packed(np.zeros((1_000, width), np.uint8), order)
@@ -153,7 +153,7 @@ def test_rows_beyond_their_bytes_are_refused():
             decisions.Counts(root(), 20).count_bits(np.arange(20), 0, *sides)
 
 
-def test_bits_are_counted_without_bytes_of_their_own():
+def test_packed_rows_are_counted_without_unpacking():
     if "compiled" not in BACKENDS:
         pytest.skip("the numpy kernel makes bytes of bits")
     cells = np.zeros((100_000, 100), np.uint8)

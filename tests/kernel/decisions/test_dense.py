@@ -1,4 +1,4 @@
-"""Twins again: dense rows and scores, with every kind of vector that this machine has, to the last byte of an array."""
+"""Both kernels count dense rows and scores alike, with every vector width of this machine, to the end of an array."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.support.twins import each_vector
 if kernel.BACKEND == "compiled":
     from streameval.kernel.decisions import compiled as _compiled
 
-# Columns around the sizes of vectors and of strips of them; rows around the sizes of groups and of blocks, and enough
-# for a table of all row keys (1,024 rows of 7 columns, 8,192 of 14, 65,536 of 31) or for one of the last of them (512),
-# or to be made bits (512 of 17 to 64 columns).
+# Columns next to the sizes of vectors and of strips of vectors; rows next to the sizes of groups and blocks, and at the
+# limits from which the kernel uses a table of all row keys (1,024 rows of 7 columns, 8,192 of 14, 65,536 of 31), a
+# table of recent row keys (512 rows), or packed bits (512 rows of 17 to 64 columns).
 SHAPES = [
     (0, 0), (0, 5), (5, 0), (1, 1), (3, 7), (2, 8), (9, 9), (9, 31), (9, 32), (9, 33), (4, 63), (4, 64), (4, 65),
     (239, 65), (240, 127), (241, 128), (242, 129), (254, 3), (255, 3), (256, 3), (511, 14), (512, 33), (513, 64),
@@ -38,7 +38,7 @@ LONG = [(3, 65471), (9, 65472), (2, 65473), (3, 140000), (cases(250), 70000)]
 
 
 @needs_compiled
-def test_the_widest_vectors_are_in_use_and_words_are_always_there():
+def test_the_widest_vectors_are_in_use_and_words_are_always_available():
     assert _compiled.vectors()[-1] == 8
     assert list(_compiled.vectors()) == sorted(_compiled.vectors(), reverse=True)
     for columns in (0, 7, 16, 128, -1):
@@ -50,7 +50,7 @@ Answers = tuple[object, tuple[object, ...]]
 
 
 def agree(width: int, count: Callable[[Any], object]) -> Answers:
-    """What counting says and counts, which must be the same in numpy and with every kind of vector."""
+    """The result of counting and the counts, which must be equal with numpy and with every vector width."""
     wanted = answer(_numpy.Counts(Root(), width), width, count)
     for columns in each_vector():
         assert answer(_compiled.Counts(Root(), width), width, count) == wanted, f"{columns} columns at a time"
@@ -75,7 +75,7 @@ def test_twins_count_dense_rows_alike(shape: tuple[int, int]):
 
 @needs_compiled
 @pytest.mark.parametrize("kind", ["i1", "u2", "i4", "i8", "f4", "f8"])
-def test_numbers_of_any_size_count_as_bytes_do_with_every_kind_of_vector(kind: str):
+def test_numbers_of_any_type_are_counted_like_bytes_with_every_vector_width(kind: str):
     for shape in ((1, 1), (5, 14), (33, 64), (64, 65), (65, 100), (250, 17), (9000, 14), (3, 70000)):
         rng = np.random.default_rng(shape)
         true, pred, mask = bits(rng, shape, "random"), bits(rng, shape, "rare"), bits(rng, shape, "rare")
@@ -107,7 +107,7 @@ def test_twins_count_rows_too_long_for_a_packed_key_alike(shape: tuple[int, int]
 
 
 def in_memory(rng: np.random.Generator, rows: int, columns: int) -> Iterator[np.ndarray]:
-    """Rows that lie in memory in every way that count_dense takes."""
+    """Rows in every memory layout that ``count_dense`` accepts."""
     yield bits(rng, (rows, columns), "random")[::-1]
     yield bits(rng, (2 * rows, columns), "random")[::2]
     yield bits(rng, (rows, columns + 1), "random")[:, 1:]
@@ -131,7 +131,7 @@ def test_twins_count_rows_with_any_stride_alike(rows: int, columns: int):
 @needs_compiled
 @pytest.mark.parametrize("value", [2, 3, 128, 255])
 @pytest.mark.parametrize("side", range(3))
-def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int):
+def test_twins_refuse_every_byte_that_is_neither_0_nor_1(side: int, value: int):
     for columns in (1, 7, 8, 14, 16, 31, 32, 33, 64, 65, 100, 300):
         for row in (0, 239, 240, 254, 255, 511, 599):
             for column in (0, columns // 2, columns - 1):
@@ -148,8 +148,8 @@ def test_twins_see_every_byte_that_is_neither_0_nor_1(side: int, value: int):
 @pytest.mark.parametrize(
     ("rows", "columns"), [(5000, 1), (5000, 4), (9000, 14), (70000, 31), (3000, 100), (600, 1000), (3, 70000)]
 )
-def test_bytes_of_any_value_are_refused_and_lead_nowhere(rows: int, columns: int):
-    """Keys made of such bytes could lead anywhere; there are rows enough for each kind of table that keys index."""
+def test_rows_of_invalid_bytes_are_refused_without_access_outside_of_tables(rows: int, columns: int):
+    """Keys of such bytes could index outside of a table; there are enough rows for each kind of table of keys."""
     wild = np.random.default_rng(columns).integers(0, 256, (rows, columns), np.uint8)
     tame = wild & 1
     for parts in ((wild, wild, None), (wild, wild, wild), (tame, wild, tame), (np.full_like(wild, 255),) * 3):
@@ -202,8 +202,8 @@ for vectors, columns, rows in itertools.product(_compiled.vectors(), WIDTHS, (1,
 
 @needs_compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
-def test_nothing_is_read_before_or_behind_an_array():
-    """Arrays reach to pages that cannot be touched; to read from there would end the process, which says where."""
+def test_no_byte_is_read_before_or_after_an_array():
+    """The arrays end next to pages without access; a read from these would end the process with a traceback."""
     subprocess.run([sys.executable, "-c", GUARDED], check=True, env={**os.environ, "STREAMEVAL_KERNEL": "compiled"})
 
 
@@ -227,7 +227,7 @@ def test_twins_count_scores_alike(shape: tuple[int, int], kind: type):
 @needs_compiled
 @pytest.mark.parametrize("bad", [np.nan, -np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_twins_tell_scores_that_are_not_finite(bad: float, kind: type):
+def test_twins_report_scores_that_are_not_finite(bad: float, kind: type):
     for columns in (1, 3, 8, 14, 16, 24, 64, 65):
         for row in (0, 255, 399):
             for column in (0, columns // 2, columns - 1):

@@ -1,4 +1,4 @@
-"""Lists of true and of predicted columns, which have compiled loops of their own, against a plain loop."""
+"""Lists of true and of predicted columns, which compiled loops of their own count, against a plain loop."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if kernel.BACKEND == "compiled":
 
 NOTHING = np.zeros(0, np.int64)
 ROOM = 512
-"""Of so many rows at once the kernel makes room for their keys."""
+"""The number of rows for whose keys the kernel reserves space at once."""
 MANY = 2048
-"""From so many rows on, those of up to 64 columns are counted as words of bits."""
+"""The number of rows from which the kernel counts rows of up to 64 columns as words of bits."""
 
 
 def lists_of(rng: np.random.Generator, rows: int, width: int, longest: int, kind: type) -> Lists:
-    """Lists with repeats, over a part of the entries; what stands beside it leads nowhere."""
+    """Lists with repeats that use only a part of the entries; the other entries are out of range."""
     ends = np.concatenate([[0], np.cumsum(rng.integers(0, longest + 1, rows))]) + 2
     places = rng.integers(0, width, ends[-1] + int(rng.integers(0, 6)))
     places[: ends[0]] = places[ends[-1] :] = rng.choice([-1, width, np.iinfo(kind).max, np.iinfo(kind).min])
@@ -56,11 +56,11 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
 
 @pytest.mark.parametrize("width", [1, 8, 50, 63, 64, 65])
 @with_each("rows", [ROOM - 1, ROOM, ROOM + 1, MANY])
-def test_rows_are_counted_one_by_one(rows: int, width: int):
+def test_lists_are_counted_like_a_plain_loop_over_rows(rows: int, width: int):
     for longest in (0, 1, 4, 5, 70) if rows < 1_000 else (3, 9):
         wanted = None
         for kinds in ((np.int32, np.int32), (np.int64, np.int64), (np.int32, np.int64)):
-            rng = np.random.default_rng([rows, width, longest])  # the same lists of each kind
+            rng = np.random.default_rng([rows, width, longest])  # equal lists for each type of integer
             sides = [lists_of(rng, rows, width, longest, kind) for kind in kinds]
             wanted = wanted or by_hand(range(rows), width, *sides)
             for _ in each_vector():
@@ -79,7 +79,7 @@ def test_columns_in_every_row_are_not_lost():
 
 @pytest.mark.parametrize("groups", [1, 2, 7])
 @pytest.mark.parametrize("width", [1, 50, 64, 65])
-def test_rows_of_groups_are_counted_where_they_belong(width: int, groups: int):
+def test_rows_are_counted_in_their_groups(width: int, groups: int):
     rng = np.random.default_rng([width, groups])
     for rows in (groups, ROOM + 1, 2_500):
         sides = [lists_of(rng, rows, width, 6, np.int32) for _ in range(2)]

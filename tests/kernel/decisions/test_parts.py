@@ -1,4 +1,4 @@
-"""Counts of decisions prepared in parts: what is shown when, what is declined, and that both twins agree."""
+"""Prepared changes of counts of decisions: they show only after the commit, invalid ones are declined, twins agree."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def counted(root_of: Any, counts_of: Any, examples: list[list[int]]) -> tuple[An
 @both_twins
 @settings(max_examples=cases(100))
 @given(st.lists(EXAMPLES, max_size=40), st.lists(EXAMPLES, max_size=9))
-def test_examples_are_displayed_by_the_commit_and_taken_back_by_another(
+def test_a_commit_adds_examples_and_another_commit_reverts_them(
     root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
 ):
     root, counts = counted(root_of, counts_of, first)
@@ -60,7 +60,7 @@ def test_examples_are_displayed_by_the_commit_and_taken_back_by_another(
 
 
 @both_twins
-def test_an_example_may_come_and_another_go_in_one_commit(root_of: Any, counts_of: Any):
+def test_one_commit_can_add_an_example_and_revert_another(root_of: Any, counts_of: Any):
     root, counts = counted(root_of, counts_of, [[1, 2], [3, 3]])
     root.commit([counts.prepare_example(*placed([0, 1]), 0, 1), counts.prepare_example(*placed([1, 2]), 0, -1)])
     assert everything(counts, WIDTH) == everything(counted(root_of, counts_of, [[3, 3], [0, 1]])[1], WIDTH)
@@ -69,7 +69,7 @@ def test_an_example_may_come_and_another_go_in_one_commit(root_of: Any, counts_o
 @both_twins
 @settings(max_examples=cases(100))
 @given(st.lists(EXAMPLES, max_size=30), st.lists(EXAMPLES, max_size=30))
-def test_taking_out_what_was_merged_is_the_inverse(
+def test_unmerging_is_the_inverse_of_merging(
     root_of: Any, counts_of: Any, first: list[list[int]], second: list[list[int]]
 ):
     (root, counts), (_, other) = (counted(root_of, counts_of, examples) for examples in (first, second))
@@ -84,7 +84,7 @@ def test_taking_out_what_was_merged_is_the_inverse(
 
 
 @both_twins
-def test_columns_that_nobody_mentions_may_share_the_place_of_another(root_of: Any, counts_of: Any):
+def test_unused_columns_may_be_merged_into_the_same_column_as_another(root_of: Any, counts_of: Any):
     (root, counts), (_, other) = (counted(root_of, counts_of, examples) for examples in ([[1]], [[1], [3]]))
     columns = np.zeros(WIDTH, np.int64)
     root.commit([counts.prepare_merge(other, columns, 0, 1)])
@@ -94,7 +94,7 @@ def test_columns_that_nobody_mentions_may_share_the_place_of_another(root_of: An
 
 
 @both_twins
-def test_what_was_never_counted_is_declined_and_changes_nothing(root_of: Any, counts_of: Any):
+def test_reverting_an_uncounted_example_is_declined_and_changes_nothing(root_of: Any, counts_of: Any):
     _, counts = counted(root_of, counts_of, [[1, 2], [3, 3]])
     before = everything(counts, WIDTH)
     assert counts.prepare_example(*placed([3, 1]), 0, -1) == REFUSED
@@ -116,7 +116,7 @@ def test_nothing_is_prepared_beyond_the_largest_count(root_of: Any, counts_of: A
 
 
 @both_twins
-def test_many_parts_with_keys_of_their_own_have_room(root_of: Any, counts_of: Any):
+def test_one_commit_can_have_many_parts_with_different_keys(root_of: Any, counts_of: Any):
     root = root_of()
     counts = counts_of(root, 2)
     slots = np.zeros(0, np.int64)
@@ -130,7 +130,7 @@ def test_many_parts_with_keys_of_their_own_have_room(root_of: Any, counts_of: An
 @needs_compiled
 @settings(max_examples=cases(100))
 @given(st.lists(st.tuples(*[st.lists(st.booleans(), min_size=3, max_size=3)] * 2), max_size=9), st.integers(0, 3))
-def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
+def test_prepared_examples_are_counted_like_examples_counted_directly(
     examples: list[tuple[list[bool], list[bool]]], fixed: int
 ):
     columns, (root_of, counts_of) = {"a": 0, "b": 1, "c": 2}, TWINS[1]
@@ -154,7 +154,7 @@ def test_examples_prepared_as_they_are_count_as_those_that_are_counted_at_once(
 
 
 @needs_compiled
-def test_all_tables_of_scores_count_rows_and_mappings_or_none_does():
+def test_either_all_tables_count_an_example_with_scores_or_none_does():
     rankings, curves = (import_module(f"streameval.kernel.{name}.compiled") for name in ("rankings", "curves"))
     root, columns = commit_compiled.Root(), {label: column for column, label in enumerate("abcdefgh")}
     counts, bins, ranks = compiled.Counts(root, 8), curves.Bins(root, 8), rankings.RankCounts(root, 8)
@@ -172,7 +172,7 @@ def test_all_tables_of_scores_count_rows_and_mappings_or_none_does():
         )
 
     def count(examples: int) -> int:
-        if not examples:  # one as a mapping
+        if not examples:  # count one example as a mapping
             mapping = dict(zip(columns, scores[0].tolist(), strict=True))
             return int(counts.count_example(columns, 8, set(columns), mapping, 0.5, 1))
         if examples == 1:
@@ -194,7 +194,7 @@ def test_all_tables_of_scores_count_rows_and_mappings_or_none_does():
         root.commit([ranks.prepare_merge(ranks, None, 1)])
     rest = ranks.copy(None)
     root.commit([rest.prepare_merge(one, None, -1)])
-    root.commit([ranks.prepare_merge(rest, None, 1)])  # another true label that ranks last adds 8 to 2**63 - 8
+    root.commit([ranks.prepare_merge(rest, None, 1)])  # the sum is 2**63 - 8, and a true label that ranks last adds 8
     before = held()
     assert [count(0), count(1), count(5), held()] == [OTHER, OTHER, OTHER, before]
     root.commit([ranks.prepare_merge(one, None, -1)])
@@ -204,7 +204,7 @@ def test_all_tables_of_scores_count_rows_and_mappings_or_none_does():
 
 @needs_compiled
 @pytest.mark.parametrize("narrow", [False, True])
-def test_examples_with_scores_are_prepared_in_all_tables_whatever_is_read_before_the_commit(narrow: bool):
+def test_examples_with_scores_are_prepared_in_all_tables_regardless_of_reads_before_the_commit(narrow: bool):
     rankings, curves = (import_module(f"streameval.kernel.{name}.compiled") for name in ("rankings", "curves"))
     columns, draw = {label: column for column, label in enumerate("abcdefgh")}, np.random.default_rng(3)
 
@@ -233,9 +233,9 @@ def test_examples_with_scores_are_prepared_in_all_tables_whatever_is_read_before
     assert held(prepared) == before
     for _, y_pred in examples[2:]:
         if isinstance(y_pred, np.ndarray):
-            y_pred[:] = 2  # what was read stays
+            y_pred[:] = 2  # must not change the parts that were prepared
     root.commit(plain[1:])
-    del plain  # the first is not committed
+    del plain  # without a commit of the first part
     draw = np.random.default_rng(3)
     for number in range(1, len(examples)):
         y_true, y_pred = examples[number]
@@ -255,12 +255,12 @@ def test_examples_with_scores_are_prepared_in_all_tables_whatever_is_read_before
     assert held(prepared) == before
 
 
-def test_room_that_a_read_makes_within_a_commit_loses_nothing_in_numpy():
+def test_a_read_that_widens_numpy_counts_during_a_commit_loses_nothing():
     root = commit_numpy.Root()
     counts, done = twin.Counts(root, WIDTH), list[bool]()
     before = root.values
     root.commit([counts.prepare_example(*placed([3, 1]), 0, 1)])
-    root._versions = before, root.values, done  # as a commit leaves it that is not done
+    root._versions = before, root.values, done  # as during a commit
     assert not counts.mentioned(5 * WIDTH).any()
     done.append(True)
     assert counts.examples == 1

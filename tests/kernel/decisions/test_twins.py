@@ -1,4 +1,4 @@
-"""Twins: for every function of the kernel, compiled and numpy give the same integers and the same answers."""
+"""For every function of the kernel, the compiled and the numpy implementation (twins) give the same integers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.support.effort import cases
 from tests.support.naming import case_name
 from tests.support.twins import cells_in, count_slots, merge
 
-# Continuous integration sets STREAMEVAL_KERNEL=compiled, and then a missing kernel is an error when it is imported.
+# Continuous integration sets STREAMEVAL_KERNEL=compiled, so that the import fails if the compiled kernel is missing.
 needs_compiled = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
 
 if kernel.BACKEND == "compiled":
@@ -71,7 +71,7 @@ def both(width: int) -> tuple[object, object]:
     return _compiled.Counts(Root(), width), _numpy.Counts(Root(), width)
 
 
-def test_the_backend_is_the_one_that_was_asked_for():
+def test_the_backend_is_the_one_that_the_environment_asks_for():
     wanted = os.environ.get("STREAMEVAL_KERNEL", "auto")
     assert wanted in ("auto", kernel.BACKEND)
     assert (backend.decisions.Counts is _numpy.Counts) == (kernel.BACKEND == "numpy")
@@ -128,7 +128,7 @@ def test_twins_count_true_and_predicted_lists_alike(kinds: tuple[type, type], di
 
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_lists_that_lead_out_of_range_are_not_followed(kind: type):
+def test_lists_with_columns_out_of_range_are_refused(kind: type):
     fine = Lists(np.array([0, 1, 2], kind), np.array([0, 1], kind), None, True)
     top = np.iinfo(kind).max
     wrong = [
@@ -224,7 +224,7 @@ UNITS = 1200
 
 
 def exact(weighed: Weighed) -> tuple[list[list[int]], dict[object, int]]:
-    """The sums as numbers: of each column and outcome, and of each row key."""
+    """The sums as Python integers: by column and outcome, and by row key."""
 
     def numbers(digits: np.ndarray) -> list[int]:
         """Rows of digits of base 2**32, any of which may be an int64."""
@@ -262,7 +262,7 @@ def test_twins_weigh_dense_rows_alike(shape: tuple[int, int], kind: str):
         assert twins[0] == twins[1]
 
 
-def test_weights_are_summed_as_the_definition_says():
+def test_weights_are_summed_by_definition():
     rng = np.random.default_rng(9)
     for kind, draw in WEIGHTS.items():
         weights = draw(rng, 30)
@@ -297,7 +297,7 @@ def test_twins_weigh_lists_alike(kind: str, seed: int):
 
 
 def placed_plainly(columns: dict, fixed: int, true: Any, pred: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
-    """Slots and row key of an example of sets, lists or mappings of labels, straight from their definition."""
+    """Slots and row key of an example of sets, lists or mappings of labels, computed by definition."""
     positive = [{columns[name] for name in side if not isinstance(side, dict) or side[name]} for side in (true, pred)]
     named = {columns[name] for name in (*true, *pred)}
     outcomes = {column: (column in positive[0]) + 2 * (column in positive[1]) for column in named}
@@ -370,7 +370,7 @@ def test_twins_refuse_the_same_reverts_after_any_history(seed: int):
 @needs_compiled
 @settings(max_examples=cases(200))
 @given(st.data())
-def test_lists_of_examples_are_counted_as_one_by_one_all_or_none(data: st.DataObject):
+def test_lists_of_examples_are_counted_like_one_by_one_or_declined_as_a_whole(data: st.DataObject):
     labels = ["a", "b", "c", "d", 7]
     columns = {label: column for column, label in enumerate(labels)}
     fixed = data.draw(st.sampled_from([0, 2, 5]))
@@ -398,13 +398,13 @@ def test_lists_of_examples_are_counted_as_one_by_one_all_or_none(data: st.DataOb
 
 @needs_compiled
 @pytest.mark.parametrize("name", [int, "label {}".format], ids=["integers", "strings"])
-def test_twins_count_sets_from_which_labels_were_taken(name: Callable[[int], Any]):
+def test_twins_count_sets_from_which_members_were_removed(name: Callable[[int], Any]):
     rng, number = random.Random(5), 20_000  # more labels than the kernel remembers
     labels = [name(place - 10) for place in range(number)]
     columns = {label: column for column, label in enumerate(labels)}
 
     def drawn(size: int) -> Any:
-        # Half of the labels are other objects than those counted before.
+        # Half of the labels are new objects, equal to labels counted before.
         members = {name(rng.randrange(number) - 10) if rng.random() < 0.5 else rng.choice(labels) for _ in range(size)}
         for member in rng.sample([*members], size // 3):
             members.discard(member)
@@ -439,9 +439,9 @@ def test_twins_count_many_lists_of_few_and_of_many_columns(distinct: bool):
 
 
 @needs_compiled
-def test_labels_that_the_kernel_remembers_are_released_with_it():
+def test_cached_labels_are_released_with_the_kernel_table():
     labels, again = ([name(place) for place in range(1000, 21_000) for name in (int, str)] for _ in range(2))
-    assert not any(map(operator.is_, labels, again))  # equal, but other objects
+    assert not any(map(operator.is_, labels, again))  # the labels are equal, but not the same objects
     columns = {label: column for column, label in enumerate(labels)}
     before = [sys.getrefcount(label) for label in (*labels, *again)]
     counts = _compiled.Counts(Root(), 0)
@@ -499,7 +499,7 @@ def test_rows_and_scored_mappings_are_placed_or_declined(fixed: int):
         true, named = (set(rng.choice(list("abcd"), size).tolist()) for size in rng.integers(0, 4, 2))
         scores = {label: float(rng.integers(3)) / 2 for label in named}
         mappings = [dict(zip("abcd", row.tolist(), strict=True)) for row in rows]
-        handled = fixed == 4 and (np.int8 not in (rows[0].dtype, rows[1].dtype) or None)  # None: it may be
+        handled = fixed == 4 and (np.int8 not in (rows[0].dtype, rows[1].dtype) or None)  # None: either is right
         for example, plain, is_handled in (
             ((*rows, None), mappings, handled),
             ((*rows, 0.5), mappings, handled and (rows[1].dtype == np.bool_ or None)),
@@ -519,7 +519,7 @@ SCORED = st.one_of(
 
 @needs_compiled
 @given(st.data())
-def test_the_parts_of_a_scored_example_are_those_that_the_twin_makes_of_it(data: st.DataObject):
+def test_placed_scores_agree_with_counts_of_the_numpy_kernel(data: st.DataObject):
     labels = st.sampled_from(["a", "b", "c", "d", 7, "unknown"])
     columns = {"a": 3, "b": 0, "c": 1, "d": 4, 7: 2}
     fixed, threshold = data.draw(st.sampled_from([0, 2, 5])), data.draw(st.sampled_from([None, 0.5, 0.0]))
@@ -531,7 +531,7 @@ def test_the_parts_of_a_scored_example_are_those_that_the_twin_makes_of_it(data:
         type(score) in numbers and np.isfinite(score) and abs(score) <= 2**53 for score in pred.values()
     )  # fmt: skip
     counts, twin = both(5)
-    assert twin.place_scores(columns, fixed, true, pred, threshold) is None  # it gains nothing
+    assert twin.place_scores(columns, fixed, true, pred, threshold) is None  # the numpy kernel always declines
     placed = counts.place_scores(columns, fixed, true, pred, threshold)
     assert (placed is not None) == common
     if placed is None:
@@ -570,7 +570,7 @@ def test_twins_merge_copy_and_restore_alike():
             fresh = kind(Root(), 0)
             fresh.restore(first.examples, cells_in(first, 60), *first.row_keys())
             assert everything(fresh, 60) == everything(first, 60)
-            fresh = kind(Root(), 0)  # of cells by outcome, as bytes have them
+            fresh = kind(Root(), 0)  # restored from cells by outcome, the layout in bytes
             fresh.restore(first.examples, np.asfortranarray(cells_in(first, 60)), *first.row_keys())
             for counts in (fresh, first):
                 assert count_slots(counts, np.array([5 * 7 + 1, 5 * 50 + 3]), (2, 1, 1, 0), 0, 1) == DONE
@@ -601,7 +601,7 @@ def test_twins_are_full_at_the_same_example():
 
 
 @needs_compiled
-def test_a_label_that_lost_its_column_is_not_remembered():
+def test_the_column_of_a_dropped_label_is_not_cached():
     ev = se.Evaluator()
     ev.update({"a": True}, {"a": True})
     with pytest.raises(se.LabelError):
@@ -612,7 +612,7 @@ def test_a_label_that_lost_its_column_is_not_remembered():
     assert ev.per_label().tp.tolist() == [3, 1, 0]
 
 
-@pytest.mark.parametrize("size", [100, 3000])  # with fewer than 65,536 cells other threads have to wait
+@pytest.mark.parametrize("size", [100, 3000])  # the kernel holds the GIL for batches of fewer than 65,536 cells
 def test_threads_with_objects_of_their_own_do_not_disturb_each_other(size: int):
     rng = np.random.default_rng(0)
     true, pred = ((rng.random((3000, 40)) < 0.2).astype(np.uint8) for _ in range(2))
@@ -638,7 +638,7 @@ def test_other_threads_run_while_many_examples_are_counted(what: str):
     scores = np.broadcast_to(np.linspace(0, 1, columns, dtype=np.float32), (rows, columns))
     lists = Lists(20 * np.arange(rows + 1), np.tile(np.arange(20), rows))
     places, bounds, none = np.arange(columns), np.zeros(columns, np.float32), np.zeros(0, np.int64)
-    # Arguments are ready before, since numpy lets other threads run, too.
+    # Arguments are made first, because numpy releases the GIL too.
     arguments = {
         "dense": (places, 0, bits, bits, None),
         "scores": (places, 0, bits, scores, bounds, None),
@@ -652,7 +652,7 @@ def test_other_threads_run_while_many_examples_are_counted(what: str):
             time.sleep(0)
 
     usual = sys.getswitchinterval()
-    # From here on no thread runs unless another lets it.
+    # From now on a thread runs only if the running one releases the GIL.
     sys.setswitchinterval(1000)
     thread = threading.Thread(target=other)
     try:
@@ -702,7 +702,7 @@ def test_an_error_in_a_thread_changes_nothing():
             ev.update_many(rows[:9], rows[:9], threads=threads)
 
 
-def test_one_object_is_safe_between_threads_behind_a_lock():
+def test_threads_can_share_one_table_behind_a_lock():
     ev, lock = se.Evaluator(), threading.Lock()
 
     def work(part: int) -> None:
@@ -746,7 +746,7 @@ def test_a_python_of_32_bits_is_refused_when_the_package_is_imported_or_built(mo
 
 
 @needs_compiled
-def test_the_kernel_counts_each_short_list_of_labels_that_may_not_be_a_row():
+def test_the_kernel_counts_short_lists_of_labels_that_cannot_be_rows_of_0_and_1():
     for zero, one in ((0, 1), ("0", "1")):
         counts = _compiled.Counts(Root(), 8)
         for example in ([zero], [one], [zero, one], (zero, one), [zero, 2], [2, zero], [2, 2]):

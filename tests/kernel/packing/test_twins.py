@@ -1,4 +1,4 @@
-"""Twins again: tables of counts as bytes, and which of them some stream of examples can leave."""
+"""Both kernels agree on tables of counts as bytes, and on which tables some stream of examples can produce."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tables(draw: st.DrawFn) -> np.ndarray:
 
 
 def laid_out(table: np.ndarray) -> list[np.ndarray]:
-    """The same table in every way that memory can hold it."""
+    """The same table in every memory layout."""
     spread = np.full((2 * table.shape[0], 3 * table.shape[1]), -1, np.int64)
     spread[::2, ::3] = table
     return [table, np.asfortranarray(table), table[::-1].copy()[::-1], spread[::2, ::3]]
@@ -38,7 +38,7 @@ def laid_out(table: np.ndarray) -> list[np.ndarray]:
 
 @settings(max_examples=cases(300))
 @given(tables(), st.integers(0, 3), st.binary(max_size=3))
-def test_tables_are_packed_alike_however_they_lie_and_read_back(table: np.ndarray, least: int, before: bytes):
+def test_tables_of_any_memory_layout_are_packed_alike_and_read_back(table: np.ndarray, least: int, before: bytes):
     written = {twin.pack_columns(each, least) for twin in TWINS for each in laid_out(table)}
     assert len(written) == 1
     data = before + written.pop()
@@ -52,7 +52,7 @@ def test_tables_are_packed_alike_however_they_lie_and_read_back(table: np.ndarra
 
 @settings(max_examples=cases(500))
 @given(tables(), st.integers(0, 2), st.data())
-def test_damaged_tables_are_refused_for_the_same_reason_or_are_what_they_say(
+def test_damaged_tables_are_refused_for_the_same_reason_or_read_exactly_as_written(
     table: np.ndarray, least: int, data: st.DataObject
 ):
     raw = bytearray(_packed_numpy.pack_columns(table, least))
@@ -82,7 +82,7 @@ def test_integers_of_two_words_are_unpacked_alike(width: int, length: int, zeros
 
 
 @pytest.mark.parametrize("length", [2**61, 2**62])
-def test_lengths_beyond_the_bytes_are_reported_before_memory_is_asked_for_their_columns(length: int):
+def test_lengths_beyond_the_bytes_are_reported_before_memory_for_columns_is_allocated(length: int):
     for twin in TWINS:
         with pytest.raises((MemoryError, ValueError)):
             twin.unpack_columns(b"\1" * 100, 0, 100, length, 2**10, 0)
@@ -90,7 +90,7 @@ def test_lengths_beyond_the_bytes_are_reported_before_memory_is_asked_for_their_
 
 @st.composite
 def marginals(draw: st.DrawFn) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
-    """What some examples leave: each says of each label nothing, or one of five outcomes."""
+    """The counts of random examples, in which each label is absent or has one of five outcomes."""
     labels, times = draw(st.integers(0, 4)), draw(st.sampled_from([1, 1, 3, 2**20, 2**45, 2**59]))
     fixed = draw(st.integers(0, labels))
     rows = draw(st.lists(st.lists(st.integers(0, 5), min_size=labels, max_size=labels), max_size=4))
@@ -112,7 +112,7 @@ def marginals(draw: st.DrawFn) -> tuple[int, int, np.ndarray, np.ndarray, np.nda
 
 
 def loop(examples: int, fixed: int, cells: np.ndarray, keys: np.ndarray, times: np.ndarray) -> bool:
-    """The definition, in Python integers."""
+    """The definition of possible counts, in Python integers."""
     rows, pairs = keys.tolist(), list(zip(keys.tolist(), times.tolist(), strict=True))
     if rows != sorted(rows) or len({*map(tuple, rows)}) < len(rows) or not all(times.tolist()):
         return False
@@ -127,7 +127,7 @@ def loop(examples: int, fixed: int, cells: np.ndarray, keys: np.ndarray, times: 
 
 @settings(max_examples=cases(1_000))
 @given(marginals(), st.data())
-def test_what_no_stream_leaves_is_reported(
+def test_impossible_counts_are_reported(
     drawn: tuple[int, int, np.ndarray, np.ndarray, np.ndarray], data: st.DataObject
 ):
     examples, fixed, *arrays = drawn

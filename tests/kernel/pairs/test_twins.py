@@ -1,4 +1,4 @@
-"""Pairs of labels: the compiled kernel and the numpy one count and answer the same."""
+"""Pairs of labels: the compiled kernel and the numpy one have equal counts and results."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_twins_count_lists_alike(examples: int, width: int, size: int, parts: in
     st.sampled_from([1, 2, 4, 7]),
 )
 @example([({0: 1, 1: 1}, True), ({}, False)], 4)
-def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int):
+def test_twins_count_and_revert_single_examples_alike(steps: list, parts: int):
     pair, counted = both(parts), Counter[frozenset[tuple[int, int]]]()
     for cells, forward in steps:
         slots = np.array([5 * column + outcome for column, outcome in cells.items()], np.int64)
@@ -105,7 +105,7 @@ def test_twins_count_and_take_back_single_examples_alike(steps: list, parts: int
         key = frozenset(cells.items())
         if codes[0] == DONE and (forward or counted[key]):
             counted[key] += 1 if forward else -1
-        elif codes[0] == DONE:  # never counted, which the decisions of the same set would have seen: count it again
+        elif codes[0] == DONE:  # it was never counted, which only the decisions of the same set can detect: undo it
             assert [each.change("prepare_example", slots, 1) for each in pair] == [DONE, DONE]
     rest, place = [each.copy() for each in pair], np.random.default_rng(0).permutation(10).astype(np.int64)
     for each, other in zip(pair, rest, strict=True):
@@ -143,7 +143,7 @@ def test_twins_refuse_to_unmerge_what_was_never_merged():
     assert done == {DONE, REFUSED}
 
 
-def test_several_parts_of_one_table_stand_in_one_commit():
+def test_one_commit_can_have_many_parts_of_one_table():
     for twin in both(7):
         old, wide = np.array([1, 7, 13]), 5 * np.arange(60) + np.arange(60) % 3 + 1
         assert twin.change("prepare_example", old, 1) == DONE
@@ -155,7 +155,7 @@ def test_several_parts_of_one_table_stand_in_one_commit():
         assert everything(twin.table) == everything(expected.table)
 
 
-def test_what_is_unmerged_from_itself_leaves_nothing():
+def test_unmerging_a_table_from_itself_empties_it():
     rng = np.random.default_rng(3)
     for twin in both(7):
         twin.table.count_dense(np.arange(9), *(rng.random((2, 60, 9)) < 0.3).astype(np.uint8), None)
@@ -176,7 +176,7 @@ def test_columns_out_of_range_are_refused(examples: int, bad: int):
     one.change("prepare_example", np.array([5 * 8 + 1]), 1)
     with pytest.raises(IndexError):
         counted.table.prepare_merge(one.table, np.arange(8), 1)
-    falling = np.array([0, 9, 2])  # of which only the ends lie within the columns
+    falling = np.array([0, 9, 2])  # first and last are valid columns, the middle one is not
     with pytest.raises(IndexError):
         counted.table.count_lists(2, 8, (falling, np.zeros(2, np.int64)), None, None)
 

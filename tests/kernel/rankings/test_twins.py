@@ -1,4 +1,4 @@
-"""Twins: the compiled kernel of rankings and the numpy one give the same integers and the same answers."""
+"""Rankings: the compiled kernel and the numpy one give the same integers and results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def same(pair: list[Twin], width: int) -> bool:
 
 
 def at_each_level(subject: Callable[[Any], object], width: int) -> None:
-    """What is counted is the same in numpy, in portable loops and in the best vectors of this machine."""
+    """Check that counts are equal with numpy, with portable loops and with the widest vectors of this machine."""
     tables = [Twin(backend, "rankings", "RankCounts", width).table for backend in ("numpy", "compiled", "compiled")]
     answers, before = [], compiled.vector_level()
     for level, table in zip((9, 0, 1), tables, strict=True):
@@ -117,7 +117,7 @@ def test_twins_rank_lists_alike(seed: int):
 
             def count(table: Any, lists: tuple = lists) -> object:
                 answer = table.count(*lists, True)
-                assert table.count(*lists) is None  # again, into counts that are not empty
+                assert table.count(*lists) is None  # count again, because the counts are no longer empty
                 return answer.rows.tolist(), answer.groups.tolist(), in_order(answer.labels)
 
             at_each_level(count, width)
@@ -136,7 +136,7 @@ def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: in
 
 
 @needs_compiled
-def test_wide_batches_without_the_lock_count_alike():
+def test_wide_batches_are_counted_alike_without_the_gil():
     rng = np.random.default_rng(0)
     true, scores = (rng.random((700, 100)) < 0.1).astype(np.uint8), rng.random((700, 100)).astype(np.float32)
     pair = both(100)
@@ -202,7 +202,7 @@ def lists_at(lists: tuple, row: int) -> tuple:
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
-def test_examples_one_by_one_are_counted_as_a_batch_and_taken_back(seed: int):
+def test_examples_one_by_one_are_counted_like_a_batch_and_reverted(seed: int):
     rng = np.random.default_rng(seed)
     width, fixed = int(rng.choice([1, 9, 70])), int(rng.integers(0, 3))
     true, scores = (rng.random((6, width)) < 0.4).astype(np.uint8), rng.integers(0, 4, (6, width)).astype(float)
@@ -238,7 +238,7 @@ def test_examples_one_by_one_are_counted_as_a_batch_and_taken_back(seed: int):
     assert histories[0] == histories[-1]
 
 
-def test_several_parts_of_one_table_stand_in_one_commit():
+def test_one_commit_can_have_many_parts_of_one_table():
     rng = np.random.default_rng(8)
     for twin in both(4):
         old, new, more = (Twin(*twin.made, 30) for _ in range(3))
@@ -275,7 +275,7 @@ def test_twins_are_full_at_the_same_sum():
         true, scores = np.ones((1, 8), np.uint8), np.arange(8.0).reshape(1, 8)
         twin.table.count((np.arange(8), 0, true, scores, None, None), None)
         one = twin.copy()
-        for _ in range(59):  # the last true label adds 8 to its sum of t L
+        for _ in range(59):  # the true label that ranks last adds 8 to its sum
             assert twin.merge(twin) == DONE
         before = everything(twin.table, 8)
         assert twin.merge(twin) == FULL

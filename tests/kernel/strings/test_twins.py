@@ -1,4 +1,4 @@
-"""Texts as codes, rows of groups: twins, and Arrow's own dictionaries as an independent oracle."""
+"""Strings as codes, and rows by group: both kernels agree, with Arrow's dictionaries as an independent oracle."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def coded(twin: Any, array: pa.Array) -> Any:
 
 
 def agree(array: pa.Array) -> None:
-    """Fail unless every twin gives the codes that Arrow gives."""
+    """Check that both kernels give the codes that Arrow gives."""
     wanted = array.dictionary_encode()
     for twin in TWINS if array.type in TYPES else []:
         codes, strings = coded(twin, array)
@@ -85,7 +85,7 @@ def test_strings_that_differ_in_one_byte_or_in_length_only_are_distinguished(kin
 
 @pytest.mark.parametrize("kind", ALL_TYPES, ids=str)
 @pytest.mark.parametrize("prefix", ["", "a prefix longer than sixteen bytes "])
-def test_so_many_strings_that_tables_grow_are_distinguished(kind: pa.DataType, prefix: str):
+def test_strings_are_distinguished_when_the_hash_table_grows(kind: pa.DataType, prefix: str):
     numbers = np.random.default_rng(1).permutation(np.tile(np.arange(17_000), 2))
     agree(pa.array([f"{prefix}{number}" for number in numbers.tolist()], kind).slice(3))
 
@@ -116,7 +116,7 @@ def test_the_first_string_that_is_not_utf_8_is_refused():
 
 
 def view(length: int, *rest: int | bytes) -> bytes:
-    """A view by its parts."""
+    """The 16 bytes of a string view, from its fields."""
     parts = [part if isinstance(part, bytes) else struct.pack("<i", part) for part in (length, *rest)]
     return b"".join(parts).ljust(16, b"\0")
 
@@ -127,7 +127,7 @@ def view(length: int, *rest: int | bytes) -> bytes:
     view(13, b"abcd", 1, 0),
 ])  # fmt: skip
 @pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 19, reason="makes no views of several buffers")
-def test_views_of_nothing_are_reported(wrong: bytes):
+def test_string_views_outside_of_their_buffers_are_reported(wrong: bytes):
     buffers = [pa.py_buffer(b"\0" * 20), pa.py_buffer(b"")]
     views = pa.py_buffer(view(13, b"\0" * 4, 0, 7) + wrong)
     strings = pa.Array.from_buffers(pa.string_view(), 2, [None, views, *buffers])
@@ -138,7 +138,7 @@ def test_views_of_nothing_are_reported(wrong: bytes):
 
 
 def damaged(offsets: list[int], kind: pa.DataType, length: int) -> pa.Array:
-    """Texts whose offsets Arrow believes: it looks at the first and last alone."""
+    """Strings with damaged offsets; Arrow checks only the first and the last offset."""
     numbers = np.array(offsets, np.int32 if kind == pa.string() else np.int64)
     return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(numbers), pa.py_buffer(b"abcdef")])
 
@@ -173,7 +173,7 @@ def test_bytes_that_are_no_text_are_refused(kind: pa.DataType):
 
 
 def row_of(strings: list[str], form: int) -> Any:
-    """Texts as a list, or as an array of objects that lie in a row, apart or backwards."""
+    """Strings as a list, or as an array of objects that is contiguous, strided or reversed."""
     if form == 0:
         return strings
     row = np.empty(2 * len(strings), object)
@@ -196,7 +196,7 @@ def test_lists_and_arrays_of_strings_have_the_codes_of_their_first_occurrences(i
 
 
 class Text(str):
-    """A string with an equality of its own."""
+    """A string whose class overrides equality."""
 
     __slots__ = ()
 
@@ -211,14 +211,14 @@ class Text(str):
     np.zeros(0), np.array([7], object), np.empty(3, object), np.array([["a"]], object), np.array("a", object),
     np.array([(0, "a")], [("packed", "i1"), ("strings", "O")])["strings"],
 ])  # fmt: skip
-def test_what_is_not_lists_of_strings_has_no_codes(other: object):
+def test_objects_other_than_lists_of_strings_have_no_codes(other: object):
     for twin in TWINS:
         assert twin.listed_codes([other]) is None
         assert twin.listed_codes([["a"], np.array(["a"], object), other]) is None
 
 
 @pytest.mark.parametrize("times", [1, 16, 32])
-def test_more_strings_than_memory_could_hold_codes_for_are_too_many(times: int):
+def test_more_strings_than_codes_fit_in_memory_are_refused(times: int):
     endless = np.broadcast_to(np.array(["a"], object), (2**59,))
     ev = se.Evaluator()
     with pytest.raises(MemoryError):
@@ -227,7 +227,7 @@ def test_more_strings_than_memory_could_hold_codes_for_are_too_many(times: int):
 
 
 @pytest.mark.skipif(kernel.BACKEND != "compiled", reason="the compiled twin is not in use")
-def test_rows_that_go_away_while_memory_is_asked_for_are_not_read():
+def test_rows_that_are_released_during_an_allocation_are_not_read():
     class Last:
         def __init__(self, rows: list[Any]) -> None:
             self.rows, self.itself = rows, self
@@ -236,7 +236,7 @@ def test_rows_that_go_away_while_memory_is_asked_for_are_not_read():
             self.rows.clear()
 
     before, cleared = gc.get_threshold(), []
-    gc.freeze()  # so that only what is made here is looked through
+    gc.freeze()  # restricts collections to objects made from now on
     try:
         for threshold in range(1, 12):
             rows: list[Any] = [["a"] for _ in range(10_000)]
@@ -295,7 +295,7 @@ def ragged(rng: np.random.Generator, rows: int, width: int, kind: type, longest:
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("rows", [1, 2, 50, 3_000])
-def test_lists_of_some_rows_are_taken_in_their_order(rows: int, kind: type):
+def test_selected_lists_have_the_order_of_the_selected_rows(rows: int, kind: type):
     rng = np.random.default_rng(rows)
     for longest in (2, 5, 12, 40):
         lists = ragged(rng, rows, 9, kind, longest)
@@ -323,7 +323,7 @@ def test_codes_rows_and_lists_out_of_range_are_refused():
 @needs_compiled
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("groups", [1, 2, 20, 700])
-def test_twins_count_groups_as_each_group_would_be_counted_only(groups: int, kind: type):
+def test_twins_count_each_group_like_a_batch_of_its_own(groups: int, kind: type):
     rng = np.random.default_rng(groups)
     for rows in (0, 1, 511, 513, 3_000) if groups < 700 else (3_000,):
         width = int(rng.integers(1, 60))
@@ -331,7 +331,7 @@ def test_twins_count_groups_as_each_group_would_be_counted_only(groups: int, kin
         pred = pred._replace(columns=rng.integers(0, width, width))
         codes = rng.integers(0, groups, rows)
         made = [[kind_of(Root(), 0) for _ in range(groups)] for kind_of in (_compiled.Counts, _numpy.Counts)]
-        for _ in range(2):  # what is there already stays
+        for _ in range(2):  # the second time adds to existing counts
             _compiled.count_groups(made[0], codes, rows, width, true, pred)
             _numpy.count_groups(made[1], codes, rows, width, true, pred)
         assert [everything(one, width) for one in made[0]] == [everything(one, width) for one in made[1]]
@@ -395,5 +395,5 @@ for length in range(41):
 
 @needs_compiled
 @pytest.mark.skipif(sys.platform == "win32", reason="memory is guarded with mprotect")
-def test_nothing_is_read_before_or_behind_strings_and_lists():
+def test_no_byte_is_read_before_or_after_strings_and_lists():
     subprocess.run([sys.executable, "-c", GUARDED], check=True, env={**os.environ, "STREAMEVAL_KERNEL": "compiled"})
