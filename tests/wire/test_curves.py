@@ -1,4 +1,4 @@
-"""Bins of scores in bytes: each check has a content that only it refuses."""
+"""Bins of scores in bytes: for each check there is a content that only this check refuses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from streameval.wire import curves
 from streameval.wire.curves import put_curves, take_curves
 from streameval.wire.fields import Sink, Source
 
-# "a" is declared, and all six examples have it; nothing has a score of "c". Weights are in halves.
+# "a" is declared, and all six examples have it; no example has a score for "c". Weights are in units of 1/2.
 GOOD: dict[str, Any] = {
     "examples": 6, "scale": 1, "lengths": [2, 2, 0], "bins": [10, 20, 5, 30],
     "counts": [[1, 0], [1, 2], [0, 1], [1, 0]], "weights": [[3, 0], [2, 4], [0, 1], [2, 0]],
@@ -29,7 +29,7 @@ UNLIKELY[1, 1] = 3, 0, 4, 0  # two residuals of together 3 have squares of at le
 
 
 def taken(**changes: Any) -> list[CurveBlock]:
-    """What is read of the bytes of these bins."""
+    """Write these bins, and return the blocks that are read back."""
     parts = GOOD | changes
     offsets = np.cumsum([0, *parts["lengths"]])
     bins, counts = np.array(parts["bins"]), np.array(parts["counts"])
@@ -51,7 +51,7 @@ def taken(**changes: Any) -> list[CurveBlock]:
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 2**12])
 @pytest.mark.parametrize("changes", [{}, PLAIN], ids=["weighted", "plain"])
-def test_what_is_written_is_read(changes: dict[str, Any], at_once: int, monkeypatch: pytest.MonkeyPatch):
+def test_written_bins_are_read_back(changes: dict[str, Any], at_once: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(curves, "BLOCK", at_once)
     blocks = taken(**changes)
     assert np.concatenate([block.bins for block in blocks]).tolist() == GOOD["bins"]
@@ -87,7 +87,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("at_once", [1, 2**12])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_no_state_writes_is_refused(wrong: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
+def test_bins_that_no_state_writes_are_refused(wrong: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(curves, "BLOCK", at_once)
     with pytest.raises(FormatError):
         taken(**WRONG[wrong])

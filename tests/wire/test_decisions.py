@@ -1,4 +1,4 @@
-"""Bytes: only what was written is read, and nothing hostile costs memory or gives a wrong object."""
+"""Only bytes that an object has written are read; hostile bytes neither use much memory nor give a wrong object."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.effort import BRIEF, cases
 from tests.support.entries import decided_entries
 from tests.support.naming import case_name
 
-pytestmark = pytest.mark.filterwarnings("ignore:the empty string is a label")  # which is written and read too
+pytestmark = pytest.mark.filterwarnings("ignore:the empty string is a label")  # this label is tested too
 
 
 def unweighted() -> se.Evaluator:
@@ -57,7 +57,7 @@ IMAGES = {"unweighted": unweighted, "weighted": weighted, "fixed labels with thr
 
 
 def sealed(body: bytes | bytearray) -> bytes:
-    """The body with the right checksum."""
+    """The body followed by its checksum."""
     return bytes(body) + struct.pack("<I", zlib.crc32(body))
 
 
@@ -79,7 +79,7 @@ RANGES = {entry.name: (entry.low, entry.high) for entry in decided_entries()}
 
 
 def in_range(ev: se.Evaluator) -> None:
-    """Every metric can be read and lies where it must, and so do all counts."""
+    """Check that every metric can be read, and that metrics and counts are in their ranges."""
     for metric in SPECS:
         value = ev.get(metric)
         low, high = RANGES[metric.spec.name]
@@ -92,7 +92,7 @@ def in_range(ev: se.Evaluator) -> None:
 
 
 def refused_or_exact(data: bytes) -> bool:
-    """Whether the bytes are accepted; then they must be exactly what the object writes, and the object sound."""
+    """Whether the bytes are accepted; if so, the object must be valid and write exactly the same bytes."""
     try:
         ev = se.Evaluator.from_bytes(data)
     except se.FormatError:
@@ -168,14 +168,14 @@ def test_arbitrary_bytes_are_refused(data: bytes):
 @pytest.mark.parametrize(
     "input_value", [None, "text", 0, [1, 2], {}, object(), np.zeros(4, np.uint8), 1.5, ()], ids=case_name
 )
-def test_what_is_not_bytes_is_refused(input_value: object):
+def test_objects_other_than_bytes_are_refused(input_value: object):
     for read in (se.Evaluator.from_bytes, se.F1.from_bytes):
         with pytest.raises(se.FormatError, match="bytes"):
             read(input_value)
 
 
 class Trap:
-    """Sets itself off when it is unpickled."""
+    """An object that calls `spring` when it is unpickled."""
 
     sprung = False
 
@@ -204,14 +204,14 @@ def test_an_unknown_version_is_named():
         with pytest.raises(se.FormatError, match=f"version {version}"):
             se.Evaluator.from_bytes(sealed(body))
         with pytest.raises(se.FormatError, match=f"version {version}"):
-            se.Evaluator.from_bytes(bytes(body) + b"\0\0\0\0")  # a later version may sum differently
+            se.Evaluator.from_bytes(bytes(body) + b"\0\0\0\0")  # a later version may have another checksum
 
 
 # -- hostile bytes with a right checksum ------------------------------------------------------------------------------
 
 
 def named(image: str) -> tuple[bytearray, range]:
-    """The body of an image, and where its metric names stand; they have a test of their own."""
+    """The body of an image, and the range of its metric names, which have a test of their own."""
     ev = IMAGES[image]()
     body = bytearray(ev.to_bytes()[:-4])
     keys = [spec.key.encode() for spec in ev.metrics]
@@ -219,7 +219,7 @@ def named(image: str) -> tuple[bytearray, range]:
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_a_body_with_any_byte_replaced_is_refused_or_is_exactly_what_it_says(image: str):
+def test_a_body_with_any_byte_replaced_is_refused_or_read_exactly_as_written(image: str):
     body, names = named(image)
     accepted = 0
     for position in range(7, len(body)):
@@ -235,7 +235,7 @@ def test_a_body_with_any_byte_replaced_is_refused_or_is_exactly_what_it_says(ima
 
 @settings(max_examples=cases(600))
 @given(st.sampled_from(list(IMAGES)), st.data())
-def test_random_edits_are_refused_or_are_exactly_what_they_say(image: str, data: st.DataObject):
+def test_random_edits_are_refused_or_read_exactly_as_written(image: str, data: st.DataObject):
     body, names = named(image)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(names.stop, len(body)))
@@ -260,7 +260,7 @@ def content(
     weights: tuple[int, list[list[int]], list[int]] | None = None,
     declared: list[bytes] | None = None,
 ) -> bytes:
-    """A body in the right form, whatever its values mean: cells per label, keys with their times at the end."""
+    """A well-formed body with any values: cells per label, and keys that end with their number of occurrences."""
 
     def column(values: list[int]) -> bytes:
         width = (max(values, default=0).bit_length() + 7) // 8
@@ -347,19 +347,19 @@ CONTRADICTIONS = {
 
 
 @with_each("kind", CONTRADICTIONS)
-def test_contents_that_no_stream_can_leave_are_refused(kind: str):
+def test_impossible_contents_are_refused(kind: str):
     with pytest.raises(se.FormatError):
         se.Evaluator.from_bytes(CONTRADICTIONS[kind])
 
 
 @settings(max_examples=cases(400))
 @given(st.data())
-def test_made_up_contents_are_refused_or_are_exactly_what_they_say(data: st.DataObject):
+def test_random_contents_are_refused_or_read_exactly_as_written(data: st.DataObject):
     width = data.draw(st.integers(0, 3))
     small = st.integers(0, 2) | st.sampled_from([255, 2**62, 2**63 - 1])
     cells = data.draw(st.lists(st.lists(small, min_size=5, max_size=5), min_size=width, max_size=width))
     fn, fp, tp, masked = (sum(row[outcome] for row in cells) for outcome in range(1, 5))
-    # Half of the time one key that agrees with the cells, so that more than sums is tried.
+    # In half of the cases a single key agrees with the cells, so that checks after those of sums are reached.
     key = st.tuples(small, small, small, small, small)
     keys = data.draw(st.lists(key, max_size=3) | st.just([(tp + fn, tp + fp, tp, masked, 1)]))
     keys = sorted(set(keys)) if data.draw(st.booleans()) else keys
@@ -379,7 +379,7 @@ def test_made_up_contents_are_refused_or_are_exactly_what_they_say(data: st.Data
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_metric_names_that_cannot_be_are_refused_as_damage(image: str):
+def test_invalid_metric_names_are_refused_as_damage(image: str):
     body = IMAGES[image]().to_bytes()[:-4]
     name = {"unweighted": b"f1_macro", "weighted": b"mcc_macro"}.get(image, b"f1_micro")
     start = body.index(name)
@@ -413,7 +413,7 @@ def test_a_metric_named_twice_is_refused():
         se.Evaluator.from_bytes(sealed(edited))
 
 
-def test_thresholds_that_cannot_be_are_refused():
+def test_invalid_thresholds_are_refused():
     body = se.Evaluator([], threshold=0.5).to_bytes()[:-4]
     half = struct.pack("<d", 0.5)
     for wrong in (math.nan, -0.0):
@@ -434,7 +434,7 @@ GROWING = HEAD + b"\0\0\0\0"
 
 
 def hostile() -> Iterator[tuple[str, bytes]]:
-    """Bodies that declare far more than they hold."""
+    """Bodies that declare far larger sizes than they have."""
     for size in (2**16, 2**31, 2**40, 2**62, 2**63, 2**64 - 1, 2**69):
         huge = varint(size)
         for tail in (b"", bytes(40), b"\1" * 40):
@@ -460,7 +460,7 @@ def hostile() -> Iterator[tuple[str, bytes]]:
 
 
 def large() -> Iterator[tuple[str, bytes]]:
-    """Bodies of some size whose every byte declares something."""
+    """Larger bodies in which every byte declares a size."""
     count = 300_000
     some = varint(count)
     columns = bytes(5)
@@ -506,7 +506,7 @@ def test_memory_is_bounded_by_the_size_of_the_bytes(kind: str):
     assert peak <= 64 * len(data) + 2**20, f"{peak / len(data):.0f} times the input"
 
 
-def test_what_was_read_before_changes_nothing_that_is_read():
+def test_bytes_read_earlier_do_not_affect_later_reads():
     made = [
         se.Evaluator(names, labels=labels, unknown=unknown)
         for labels in (["a"], ["ab"], ["a", "b"], ["a", "b", 0], [0, "a"], list(range(130)))
@@ -589,7 +589,7 @@ def test_load_refuses_damaged_and_foreign_files(tmp_path: Path):
     path = tmp_path / "saved"
     data = weighted().to_bytes()
     single = bytearray(se.Evaluator([]).to_bytes()[:-4])
-    single[7] = 2  # a single metric, but none is named
+    single[7] = 2  # the kind is a single metric, but the bytes name none
     wrong = bytearray(se.F1().to_bytes()[:-4]).replace(b"f1_macro", b"f2_macro")
     for damaged in (b"", data[:-1], data + b"\0", data[1:], pickle.dumps(1), b"text", sealed(single), sealed(wrong)):
         path.write_bytes(damaged)
@@ -671,7 +671,7 @@ def test_images_survive_copies_and_pickles():
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only there are pipes with names")
-def test_what_is_no_file_is_not_replaced_by_a_saved_state(tmp_path):
+def test_saving_does_not_replace_a_path_that_is_no_regular_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(FileExistsError, match="not a regular file"):
         se.Evaluator().save(tmp_path / "pipe")

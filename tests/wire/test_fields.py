@@ -1,4 +1,4 @@
-"""Each piece of bytes has one form: what is read is exactly what would be written."""
+"""Each value has only one form as bytes: only the bytes that would be written are read."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def packed(column: np.ndarray, **form: int) -> Iterator[bytes]:
 @pytest.mark.parametrize("piece", PIECES)
 @settings(max_examples=cases(400))
 @given(data=st.lists(st.sampled_from((0, 1, 2, 3, 4, 5, 8, 127, 128, 255)) | st.integers(0, 255), max_size=30))
-def test_what_is_read_is_what_would_be_written(piece: str, data: list[int]):
+def test_bytes_are_refused_or_equal_to_what_would_be_written(piece: str, data: list[int]):
     take, put = PIECES[piece]
     source = Source(bytes(data), 0)
     try:
@@ -106,7 +106,7 @@ def test_an_integer_of_more_than_64_bits_is_refused(piece: str, data: bytes):
         PIECES[piece][0](Source(data, 0))
 
 
-def test_rows_ascend_where_they_are_in_order_and_none_comes_twice():
+def test_ascending_rows_is_true_only_for_rows_in_order_without_repeats():
     for size in range(4):
         for rows in product([(0, 0), (0, 1), (1, 0)], repeat=size):
             assert ascending_rows(np.array(rows).reshape(-1, 2)) == (list(rows) == sorted(set(rows)))
@@ -145,7 +145,7 @@ def test_values_that_cannot_be_read_back_are_not_written(value: object, top: int
 
 
 @with_each("kind", [7, 8, 9, SPAN])
-def test_times_are_no_strings(kind: int):
+def test_times_as_strings_are_refused(kind: int):
     result = Sink()
     result.byte(kind)
     result.label("12")
@@ -164,13 +164,13 @@ def test_labels_of_every_size_are_read_back(label: Label):
     assert Source(b"".join(again.pieces()), 0).labels() == [label]
 
 
-def test_what_changes_while_it_is_written_twice_is_refused():
+def test_content_that_changes_between_two_passes_of_writing_is_refused():
     lengths = iter([(2, 3), (2, 4)])
     with pytest.raises(se.InputError, match="another thread counts meanwhile; let one thread count and save"):
         deque(sized(lambda: map(bytes, next(lengths))))
 
 
-def test_only_small_values_are_remembered_and_few():
+def test_only_a_few_small_values_are_cached():
     read: list[str | int] = []
 
     def label(source: Source) -> str | int:

@@ -1,4 +1,4 @@
-"""A file that is replaced keeps what its owner made of it, and every refusal names it and leaves it as it was."""
+"""A replaced file retains its owner, mode and attributes; an error names the file and leaves it unchanged."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def umask() -> Iterator[None]:
     os.umask(before)
 
 
-# -- what is written --------------------------------------------------------------------------------------------------
+# -- content ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sizes", [[], [0], [3], [1] * 1000, [2**18 + 1, 0, 5, 2**20, 1]])
-def test_pieces_are_one_file(sizes: list[int], tmp_path: Path):
+def test_pieces_are_written_as_one_file(sizes: list[int], tmp_path: Path):
     pieces = [bytes([place % 251]) * size for place, size in enumerate(sizes)]
     write_file(tmp_path / "state", iter(pieces))
     assert content(tmp_path) == {"state": b"".join(pieces)}
@@ -70,12 +70,12 @@ def test_pieces_that_fail_leave_the_old_file(tmp_path: Path):
     assert content(tmp_path) == {"state": b"old"}
 
 
-# -- who may read it --------------------------------------------------------------------------------------------------
+# -- permissions ------------------------------------------------------------------------------------------------------
 
 
 @posix
 @pytest.mark.parametrize("old", [0o600, 0o640, 0o666, 0o444])
-def test_the_mode_is_preserved_and_nobody_reads_the_new_content_before(
+def test_the_mode_is_preserved_and_the_new_file_is_private_until_then(
     old: int, umask: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path, seen, chmod = tmp_path / "state", [], os.fchmod
@@ -94,13 +94,11 @@ def test_a_new_file_has_the_mode_of_the_umask(umask: None, tmp_path: Path):
 
 
 @root
-def test_owner_and_group_are_preserved_and_without_the_group_its_rights_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_owner_and_group_are_preserved_or_the_group_loses_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "state"
     for lost, owners, bits in (
         ((), (12345, 23456), 0o664),
-        ((12345,), (0, 23456), 0o664),  # the owner alone cannot be kept
+        ((12345,), (0, 23456), 0o664),  # only the owner cannot be set
         ((12345, -1), (0, 0), 0o604),
     ):
         path.write_bytes(b"old")
@@ -115,14 +113,14 @@ def test_owner_and_group_are_preserved_and_without_the_group_its_rights_go(
 
 
 def access_list(group: int) -> bytes:
-    """The user 1000 reads and writes, the group does what is said."""
+    """An access list: the user 1000 reads and writes, and the group has the rights ``group``."""
     entries = [(1, 6, 2**32 - 1), (2, 6, 1000), (4, group, 2**32 - 1), (16, 6, 2**32 - 1), (32, 0, 2**32 - 1)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
 
 
 @pytest.fixture
 def listed(tmp_path: Path) -> Path:
-    """A file with an access list and an attribute of the user."""
+    """A file with an access list and a user attribute."""
     path = tmp_path / "state"
     path.write_bytes(b"old")
     try:
@@ -140,7 +138,7 @@ def test_attributes_and_access_lists_are_preserved(listed: Path):
     assert (listed.read_bytes(), mode(listed)) == (b"new", 0o660)
 
 
-def test_an_access_list_that_cannot_be_retained_gives_its_rights_to_nobody(
+def test_an_access_list_that_cannot_be_retained_gives_no_rights_to_anyone(
     listed: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(os, "setxattr", failing(errno.ENOTSUP))
@@ -148,7 +146,7 @@ def test_an_access_list_that_cannot_be_retained_gives_its_rights_to_nobody(
     assert (listed.read_bytes(), mode(listed), os.listxattr(listed)) == (b"new", 0o600, [])
 
 
-def test_an_access_list_of_the_folder_is_not_for_a_file_that_was_without(listed: Path):
+def test_a_replaced_file_without_an_access_list_does_not_get_that_of_its_folder(listed: Path):
     plain = listed.with_name("plain")
     plain.write_bytes(b"old")
     plain.chmod(0o640)
@@ -159,11 +157,11 @@ def test_an_access_list_of_the_folder_is_not_for_a_file_that_was_without(listed:
     assert os.listxattr(listed.with_name("new")) == ["system.posix_acl_access"]
 
 
-# -- where it is written ----------------------------------------------------------------------------------------------
+# -- paths ------------------------------------------------------------------------------------------------------------
 
 
 @posix
-def test_links_lead_to_what_is_replaced(tmp_path: Path):
+def test_the_target_of_a_symbolic_link_is_replaced_and_not_the_link(tmp_path: Path):
     away = tmp_path / "away"
     away.mkdir()
     (away / "real").write_bytes(b"old")
@@ -176,7 +174,7 @@ def test_links_lead_to_what_is_replaced(tmp_path: Path):
     assert content(away) == {"real": b"new", "later": b"newer"}
     os.link(away / "real", tmp_path / "hard")
     write_file(away / "real", b"newest")
-    assert (tmp_path / "hard").read_bytes() == b"new"  # as the documentation says
+    assert (tmp_path / "hard").read_bytes() == b"new"  # hard links refer to the old file, as documented
 
 
 @posix
@@ -197,7 +195,7 @@ def test_links_lead_to_what_is_replaced(tmp_path: Path):
     ],
 )
 @pytest.mark.parametrize("call", [check_writable, lambda path: write_file(path, b"new")], ids=["check", "write"])
-def test_what_cannot_be_written_is_named_with_the_reason(
+def test_the_error_for_a_path_that_cannot_be_written_names_it_with_the_reason(
     call: Any, name: str, code: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     (tmp_path / "loop").symlink_to("loop")
@@ -205,7 +203,7 @@ def test_what_cannot_be_written_is_named_with_the_reason(
     (tmp_path / "closed").mkdir()
     (tmp_path / "file").write_bytes(b"old")
     os.mkfifo(tmp_path / "pipe")
-    if name.startswith("closed"):  # to root nothing is
+    if name.startswith("closed"):  # root may open any file
         monkeypatch.setattr(os, "open", failing(errno.EACCES))
     for kind in ("sticky", "vanishing"):
         (tmp_path / kind).mkdir()
@@ -214,7 +212,7 @@ def test_what_cannot_be_written_is_named_with_the_reason(
     if name.startswith("sticky"):
         monkeypatch.setattr(os, "geteuid", lambda: 2**31 - 7)
         monkeypatch.setattr(Path, "replace", failing(errno.EPERM))
-    if name.startswith("vanishing"):  # as in /proc
+    if name.startswith("vanishing"):  # like files in /proc
         monkeypatch.setattr(os, "open", failing(errno.ENOENT))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(OSError, match=why) as caught:
@@ -228,14 +226,14 @@ def test_what_cannot_be_written_is_named_with_the_reason(
 @pytest.mark.parametrize(
     "call", [check_writable, lambda path: read_file(path, bytes), lambda path: write_file(path, b"new")]
 )
-def test_what_is_no_path_is_refused(call: Any, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_invalid_paths_are_refused(call: Any, path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(se.InputError, match=r"^path must be a string or a .* that names a file, not "):
         call(path)
     assert content(tmp_path) == {}
 
 
-def test_what_is_wrong_in_a_file_names_it_whatever_its_path_is(tmp_path: Path):
+def test_errors_about_damaged_files_name_the_path_for_every_kind_of_path(tmp_path: Path):
     class Entry:
         def __fspath__(self) -> str:
             return str(tmp_path / "state")
@@ -247,7 +245,7 @@ def test_what_is_wrong_in_a_file_names_it_whatever_its_path_is(tmp_path: Path):
             se.load(Entry())
 
 
-def test_bytes_in_place_of_a_path_are_answered_with_what_reads_them():
+def test_bytes_in_place_of_a_path_are_answered_with_from_bytes():
     with pytest.raises(se.InputError, match="; for bytes call from_bytes of the class"):
         se.load(se.Evaluator().to_bytes())
 
@@ -260,17 +258,17 @@ def test_the_longest_name_is_written(tmp_path: Path):
         assert content(tmp_path) == {name: data}
 
 
-# -- what systems lack or answer --------------------------------------------------------------------------------------
+# -- missing features and errors of operating systems -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP, errno.EROFS, errno.EACCES, errno.EIO])
 @pytest.mark.parametrize("call", ["open", "fsync"])
-def test_a_folder_that_cannot_be_synced_is_reported_only_where_it_could_be(
+def test_a_failed_sync_of_a_folder_is_reported_only_if_the_system_supports_it(
     call: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     replace = Path.replace
 
-    def replaced(*names: Path) -> None:  # from then on nothing works
+    def replaced(*names: Path) -> None:  # afterwards the system call fails
         replace(*names)
         monkeypatch.setattr(os, call, failing(code))
 
@@ -281,7 +279,7 @@ def test_a_folder_that_cannot_be_synced_is_reported_only_where_it_could_be(
     assert content(tmp_path) == {"state": b"new"}
 
 
-def test_a_rename_that_is_done_although_it_is_said_to_fail_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_rename_that_succeeds_but_reports_an_error_counts_as_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     replace = Path.replace
     monkeypatch.setattr(Path, "replace", lambda *names: replace(*names) and failing(errno.ENOENT)())
     write_file(tmp_path / "state", b"new")
@@ -289,7 +287,7 @@ def test_a_rename_that_is_done_although_it_is_said_to_fail_is_done(tmp_path: Pat
 
 
 class TimedOnceClosed(io.FileIO):
-    """As on Windows."""
+    """A file whose time of modification changes when it is closed, as on Windows."""
 
     def close(self) -> None:
         if not self.closed:
@@ -298,7 +296,7 @@ class TimedOnceClosed(io.FileIO):
 
 
 @pytest.mark.parametrize("lacking", ["fchmod", "fchown", "listxattr", "flock", "open files that can be renamed"])
-def test_what_a_platform_lacks_is_left_out(lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_calls_that_a_platform_lacks_are_left_out(lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path, noted = tmp_path / "state", list[int]()
     write_file(path, b"old")
     path.chmod(0o640)
@@ -320,10 +318,10 @@ def test_what_a_platform_lacks_is_left_out(lacking: str, tmp_path: Path, monkeyp
 
 @posix
 @pytest.mark.parametrize("answer", [None, errno.ENOTSUP])
-def test_the_cache_of_a_disk_is_flushed_where_that_must_be_asked_for(
+def test_the_cache_of_a_disk_is_flushed_if_the_system_has_a_call_for_it(
     answer: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """On macOS."""
+    """On macOS, `fsync` does not flush the disk's cache; ``F_FULLFSYNC`` does."""
     asked, fsync = list[str](), os.fsync
 
     def control(_file: int, command: str) -> None:
@@ -343,7 +341,7 @@ def test_the_cache_of_a_disk_is_flushed_where_that_must_be_asked_for(
     assert content(tmp_path) == {"state": b"new"}
 
 
-# -- what the killed leave --------------------------------------------------------------------------------------------
+# -- leftovers of killed processes ------------------------------------------------------------------------------------
 
 
 @posix
@@ -364,7 +362,7 @@ def test_leftovers_of_killed_processes_are_removed_and_nothing_else(tmp_path: Pa
 
 @posix
 @pytest.mark.parametrize("taken", ["held", "removed", "another"])
-def test_a_temporary_file_that_is_taken_for_a_leftover_at_once_is_made_anew(
+def test_a_temporary_file_that_another_process_takes_for_a_leftover_is_made_again(
     taken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     hold, answers = files.hold, iter([taken])

@@ -1,4 +1,4 @@
-"""The page of the format says every byte: a reader written from it alone reads what the package wrote."""
+"""The page of the format describes every byte: a reader written from this page reads all files of the package."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="ut
 
 
 def agree(states: dict[str, Any], holder: Any) -> None:
-    """What the reader read of the states of an evaluator or a metric is what the package holds."""
+    """Check that the states that the reader read are equal to those of an evaluator or a metric."""
     contents = core_of(holder).states.content()
     assert list(states) == list(contents)
     for name, content in contents.items():
@@ -59,7 +59,7 @@ def test_every_kind_of_state_has_a_golden_file():
 
 
 @with_each("path", FILES)
-def test_the_reader_reads_all_of_every_golden_file_and_finds_the_counts_of_the_package(path: Path):
+def test_the_reader_reads_every_golden_file_with_the_counts_of_the_package(path: Path):
     read, target = reader.read(path.read_bytes()), se.load(path)
     compare(read, target)
 
@@ -96,7 +96,7 @@ def compare(read: dict[str, Any], target: Any) -> None:
         for axis, (slices, rest) in zip((*target.by, *target.cross), read["axes"], strict=True):
             states = [*(part for _, part in slices), rest]
             assert sum(part["decisions"]["examples"] for part in states) == target.examples
-            for part, state in zip(target.slices(axis), states, strict=False):  # an empty rest is not shown
+            for part, state in zip(target.slices(axis), states, strict=False):  # ``slices`` omits an empty rest
                 agree(state, part.evaluator)
     elif isinstance(target, se.Rolling | se.TimeRolling):
         assert len(read["lengths"]) == target.examples
@@ -112,7 +112,7 @@ def compare(read: dict[str, Any], target: Any) -> None:
         agree(read["states"], target)
 
 
-def test_the_reader_refuses_what_is_damaged():
+def test_the_reader_refuses_damaged_bytes():
     data = write.MAKE["everything"]().to_bytes()
     for damaged in (data[:-1], data + b"\0", b"\0" + data, sealed(data[:-4] + b"\0"), sealed(data[:-5])):
         with pytest.raises((AssertionError, IndexError)):
@@ -139,11 +139,11 @@ def test_the_page_names_every_kind_and_option():
         assert f"| {name.split()[-1]} | {number} |" in PAGE or f"| single {name.split()[-1]} | {number} |" in PAGE
 
 
-# -- what a newer version wrote ---------------------------------------------------------------------------------------
+# -- bytes of a newer version -----------------------------------------------------------------------------------------
 
 
 def head(bits: int, options: bytes, *metrics: bytes) -> bytes:
-    """The bytes of an evaluator that has counted nothing."""
+    """The bytes of an empty evaluator."""
     names = b"".join(varint(len(name)) + name for name in metrics)
     nothing = se.Evaluator([]).to_bytes()[11:-4]
     return sealed(b"\x89SEV\r\n\x02\x01" + varint(bits) + options + varint(len(metrics)) + names + nothing)
@@ -166,7 +166,7 @@ NEWER = {
 
 
 @pytest.mark.parametrize("what", NEWER)
-def test_what_a_newer_version_wrote_is_refused_as_that(what: str):
+def test_bytes_of_a_newer_version_are_refused_as_such(what: str):
     with pytest.raises(se.FormatError, match="written by a newer version; upgrade streameval") as caught:
         se.Evaluator.from_bytes(NEWER[what])
     assert "damaged" not in str(caught.value)
@@ -175,15 +175,15 @@ def test_what_a_newer_version_wrote_is_refused_as_that(what: str):
 @pytest.mark.parametrize(
     "options",
     [
-        b"\1\2\0",  # at its default
+        b"\1\2\0",  # an option with its default value
         b"\1\4\0",
-        b"\2\4\1\3\0" + bytes(8),  # not in order
-        b"\2\4\1\4\1",  # twice
-        b"\1\4\2",  # no such choice
+        b"\2\4\1\3\0" + bytes(8),  # options not in order
+        b"\2\4\1\4\1",  # an option twice
+        b"\1\4\2",  # a choice that does not exist
         b"\1\1\2\2a\2a",  # a label twice
     ],
 )
-def test_options_are_written_in_one_way(options: bytes):
+def test_options_in_a_form_that_is_not_written_are_refused(options: bytes):
     with pytest.raises(se.FormatError, match="the bytes are damaged"):
         se.Evaluator.from_bytes(head(1, options))
 

@@ -1,4 +1,4 @@
-"""Bytes are made, written and read in little more memory than they and the object take, that of the kernel included."""
+"""Writing and reading bytes takes little more memory than the bytes and the object, including memory of the kernel."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from streameval.kernel import backend
 from tests.benchmarks.memory import CASES, VERBS, child
 from tests.laws.asked import FULL
 
-# How often the bytes, and the object, may be in memory at once besides what is there.
+# For each call, how many times the size of the bytes, and of the object, its peak memory may be.
 LIMITS = {
     "to_bytes": (3, 0), "save": (1, 0), "from_bytes": (3, 1.25), "load": (3, 1.25), "copy": (0, 1.25), "merge": (0, 1.5)
 }  # fmt: skip
-ROOM = 4_000_000  # for whatever is small
+ROOM = 4_000_000  # bytes for all small objects
 
 
 @pytest.mark.skipif(backend.BACKEND != "compiled", reason="the twins hold Python objects")
@@ -35,7 +35,7 @@ def test_bytes_take_little_memory(name: str, tmp_path: Path) -> None:
         assert peak < by_bytes * size + by_object * held + ROOM, (verb, peak / size, held / size, size)
 
 
-def test_weights_that_sum_to_the_counts_leave_no_trace() -> None:
+def test_weights_that_sum_to_the_counts_do_not_show_in_the_bytes() -> None:
     keep = [*KINDS, "labelsets"]
     options: Any = {"threshold": 0.5, "keep": keep, "inverse_propensities": {"a": 1.3, "b": 2.7}}
     plain, weighted = (se.Evaluator(["psp_at(k=1)", "f1_micro"], **options) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Pairs and sets of labels in bytes: each check has a content that only it refuses."""
+"""Pairs and sets of labels in bytes: for each check there is a content that only this check refuses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from streameval.wire.fields import Sink, Source
 from streameval.wire.pairs import put_pairs, take_pairs
 
 KINDS = ("confusion", "contribution", "true_true", "true_pred", "pred_pred")
-# Of each kind row, column, numerator, denominator, times, weight; the sets of true labels with times and weight; and
-# false negatives, false positives and true positives of each label, and their weights. Weights are in halves.
+# For each kind of pair (row, column, numerator, denominator, times, weight); for each set of true labels its times and
+# weight; for each label its false negatives, false positives and true positives, and their weights in units of 1/2.
 GOOD: dict[str, Any] = {
     "parts": PARTS, "scale": 1, "of_decisions": 1, "examples": 6, "whole": 13, "labels": ("a", "b", "c"),
     "cells": [[2, 1, 2], [1, 2, 2], [0, 1, 1]], "weights": [[5, 2, 4], [3, 4, 5], [0, 2, 3]],
@@ -38,7 +38,7 @@ MANY = PLAIN | {
 
 
 def taken(**changes: Any) -> list[PairBlock]:
-    """What is read of the bytes of these pairs and sets."""
+    """Write these pairs and sets, and return the blocks that are read back."""
     good = GOOD | changes
     labels, scale, parts = good["labels"], good["scale"], good["parts"]
     pairs = {}
@@ -100,7 +100,7 @@ RIGHT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("at_once", [1, 2, 2**12])
 @pytest.mark.parametrize("right", RIGHT)
-def test_what_is_written_is_read(right: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
+def test_written_pairs_and_sets_are_read_back(right: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(wire, "ROWS", at_once)
     taken(**RIGHT[right])
 
@@ -151,7 +151,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("at_once", [1, 2**12])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_no_state_writes_is_refused(wrong: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
+def test_pairs_and_sets_that_no_state_writes_are_refused(wrong: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(wire, "ROWS", at_once)
     with pytest.raises(FormatError):
         taken(**WRONG[wrong])

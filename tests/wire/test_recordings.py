@@ -1,4 +1,4 @@
-"""The examples of windows in bytes: each check has a content that only it refuses."""
+"""The examples of windows in bytes: for each check there is a content that only this check refuses."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ GOOD: dict[str, Any] = {
     "labels": ("a", "b"), "lengths": [2, 1, 1, 1], "slots": [1, 8, 7, 4, 9], "weights": [1.0, 0.5, 0.0, 1.0],
     "stamps": [3, 3, 9, 9], "many": [2, 1, 0, 0], "columns": [0, 1, 1], "scores": np.float32([0.5, 0.25, 0.75]),
 }  # fmt: skip
-SILENT = {"slots": [1, 6, 6, 4, 9], "columns": [0, 1, 1]}  # of a window whose labels cannot be predicted
+SILENT = {"slots": [1, 6, 6, 4, 9], "columns": [0, 1, 1]}  # for a window without decisions, which predicts no label
 
 
 def taken(*, predicts: bool = True, size: int = 0, **changes: Any) -> list[Examples]:
-    """What is read of the bytes of these examples; ``size``: how many bytes they say that a score takes, if not so."""
+    """Write and read these examples; if not 0, ``size`` is written as the size of a score in place of the right one."""
     parts = GOOD | changes
     lengths, slots, many, columns = (np.int32(parts[name]) for name in ("lengths", "slots", "many", "columns"))
     scores = ExampleScores(many, columns, np.array(parts["scores"]))
@@ -40,7 +40,7 @@ def taken(*, predicts: bool = True, size: int = 0, **changes: Any) -> list[Examp
 
 
 @pytest.mark.parametrize("parts", [GOOD, SILENT | {"predicts": False}], ids=["predicted", "silent"])
-def test_what_is_written_is_read(parts: dict[str, Any]):
+def test_written_examples_are_read_back(parts: dict[str, Any]):
     (read,) = taken(**parts)
     assert read.slots.tolist() == parts["slots"]
     assert read.scores is not None
@@ -88,7 +88,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("at_once", [1, 2**10])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_no_window_writes_is_refused(wrong: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
+def test_examples_that_no_window_writes_are_refused(wrong: str, at_once: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(recordings, "BLOCK", at_once)
     with pytest.raises(FormatError):
         taken(**WRONG[wrong])
