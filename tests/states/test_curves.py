@@ -1,4 +1,4 @@
-"""Scores: the laws of their state, areas with certificates, curves and calibration."""
+"""The state of binned scores: its laws, areas with bounds, curves and calibration."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SCORES = st.sampled_from([0.0, -0.0, 0.1, 0.5, 1.0, 0.9999999, 1e-5, 1.000000000
 
 @st.composite
 def examples(draw: st.DrawFn, width: int, *, weighted: bool) -> Batch:
-    """One example over some columns, as a row or as lists."""
+    """A batch of one random example over some columns, as a row or as lists."""
     columns = draw(st.lists(st.integers(0, width - 1), unique=True, max_size=width))
     shape = (1, len(columns))
     flags = st.lists(st.integers(0, 1), min_size=len(columns), max_size=len(columns))
@@ -68,7 +68,7 @@ def examples(draw: st.DrawFn, width: int, *, weighted: bool) -> Batch:
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[int, bool, list[Batch]]:
-    """How many columns there are, whether they are declared, and examples."""
+    """The number of columns, whether they are declared, and examples."""
     width, weighted = draw(st.integers(1, 4)), draw(st.booleans())
     return width, draw(st.booleans()), draw(st.lists(examples(width, weighted=weighted), max_size=10))
 
@@ -85,7 +85,7 @@ def fed(width: int, fixed: bool, batches: list[Batch]) -> Counted:
 
 
 def same(a: Counted, b: Counted) -> bool:
-    """Equal contents, and equal answers."""
+    """Whether two states have equal contents and give equal results."""
     answers = [
         [reading("roc_auc")(tables, average=average) for average in ("micro", "macro", "weighted")]
         + [reading("average_precision")(tables, average="macro")]
@@ -181,8 +181,8 @@ def test_merging_translates_columns_by_label(stream: tuple):
     assert same(other, state)
 
 
-def test_nothing_is_put_into_bins_once_there_is_room_for_what_comes(monkeypatch: pytest.MonkeyPatch):
-    # Else room is made again by the commit, where memory must not run out: the process was aborted.
+def test_merges_read_bins_only_before_they_reserve_space_for_new_scores(monkeypatch: pytest.MonkeyPatch):
+    # Otherwise the commit would allocate memory again, and a process that runs out of memory there is aborted.
     steps: list[str] = []
 
     def noted(name: str, method: Any) -> Any:
@@ -252,7 +252,7 @@ def test_labels_that_nothing_mentions_are_not_part_of_the_state():
     assert state.content().labels == ("a", "b")
 
 
-def test_labels_of_more_than_one_block_are_read_each_once():
+def test_labels_in_more_than_one_block_are_each_read_once():
     ev, good = se.Evaluator(["roc_auc_macro"]), np.arange(5000) % 3 == 0
     ev.update_many(
         np.array([good >= 0, good < 0, good < 0]), np.array([0.5 + 0 * good, np.where(good, 0.25, 0.75), 0.5 * good])
@@ -262,7 +262,7 @@ def test_labels_of_more_than_one_block_are_read_each_once():
     assert ev.get("roc_auc_macro") == values.mean()
 
 
-def test_a_full_state_says_so_and_stays_as_it_is():
+def test_a_full_state_refuses_an_example_without_a_change():
     state = state_of(rows_of(np.ones((1, 1)), np.ones((1, 1))), width=1)
     for _ in range(42):
         state.merge(state)
@@ -272,7 +272,7 @@ def test_a_full_state_says_so_and_stays_as_it_is():
     assert state == before
 
 
-def test_a_label_met_late_counts_as_a_negative_without_a_score_before():
+def test_a_new_label_counts_as_an_unscored_negative_of_earlier_examples():
     labels = LabelIndex()
     for label in ("a", "b"):
         labels.add(label)
@@ -296,7 +296,7 @@ def test_hidden_cells_count_nowhere_and_labels_without_a_score_rank_last():
     assert curves.roc_curve(tables, 1).thresholds.tolist() == [np.inf, 0.4, -np.inf]
 
 
-def test_what_leaves_a_label_heavier_than_all_examples_is_refused():
+def test_a_revert_that_leaves_a_label_heavier_than_all_examples_is_refused():
     scores = {"a": 0.1, "b": 0.2}
     whole, part = (se.RocAuc(labels=["a", "b"]) for _ in range(2))
     for score, weight in ((scores, 1), (scores, 4), ({"a": 0.1}, 1), ({}, 0)):
@@ -310,7 +310,7 @@ def test_what_leaves_a_label_heavier_than_all_examples_is_refused():
 
 
 @pytest.mark.parametrize("setup", [{"keep": ["curves"]}, {"keep": ["rankings"], "threshold": 0.0}], ids=str)
-def test_the_same_where_weights_were_gone_in_the_meantime(setup: dict[str, Any]):
+def test_such_a_revert_is_refused_after_weights_were_dropped_in_between(setup: dict[str, Any]):
     first, second, both = {"a": 0.1}, {"b": 0.2}, {"a": 0.1, "b": 0.2}
     ev = se.Evaluator([], labels=["a", "b"], **setup)
     for scores in (first, second):
@@ -318,7 +318,7 @@ def test_the_same_where_weights_were_gone_in_the_meantime(setup: dict[str, Any])
     for _ in range(2):
         ev.update({"a"}, {"a": 0.2, "b": 0.1})
     if "threshold" in setup:
-        with pytest.raises(RevertError):  # by the rankings, after the decisions have taken it
+        with pytest.raises(RevertError):  # the decisions accept the revert, but the rankings refuse it
             ev.revert({"a"}, both, weight=0.5)
     else:
         for change, scores, weight in ((ev.update, first, 2.5), (ev.revert, second, 1), (ev.revert, first, 2.5)):
@@ -344,7 +344,7 @@ def random_case(seed: int) -> tuple[str, np.ndarray, np.ndarray, np.ndarray | No
     shape = (int(rng.integers(2, 120)), int(rng.integers(1, 4)))
     kind, scores = nasty_scores(rng, shape)
     true = (rng.random(shape) < rng.choice([0.03, 0.3, 0.5, 0.9])).astype(np.uint8)
-    if rng.random() < 0.3:  # single positives
+    if rng.random() < 0.3:  # one positive per label
         true = np.zeros(shape, np.uint8)
         true[rng.integers(shape[0])] = 1
     weights = rng.choice([1, 2, 0.5, 0.25, 3, 10], shape[0]).astype(float) if rng.random() < 0.3 else None
@@ -352,7 +352,7 @@ def random_case(seed: int) -> tuple[str, np.ndarray, np.ndarray, np.ndarray | No
 
 
 def close(result: areas.Bounds, expected: float, kind: str, *, tolerance: float = 1e-12) -> None:
-    """scikit-learn sums floats, so its value may be off in the last digits."""
+    """Compare with a value of scikit-learn, which may be wrong in the last digits because it sums floats."""
     assert result.low <= result.value <= result.high
     assert result.low - tolerance <= expected <= result.high + tolerance
     if result.exact:
@@ -361,7 +361,7 @@ def close(result: areas.Bounds, expected: float, kind: str, *, tolerance: float 
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it(block: int):
+def test_the_interval_contains_the_area_of_scikit_learn_in_adversarial_cases(block: int):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in range(block * CASES // 10, (block + 1) * CASES // 10):
@@ -384,7 +384,7 @@ def test_the_interval_holds_the_area_of_scikit_learn_in_cases_built_to_defeat_it
 
 
 @with_each("seed", range(cases(150)))
-def test_areas_are_correctly_rounded_where_they_are_exact_and_held_where_not(seed: int):
+def test_areas_are_correctly_rounded_if_exact_and_within_bounds_otherwise(seed: int):
     _, true, scores, weights = random_case(10**6 + seed)
     true, scores = true[:40], scores[:40].astype(np.float64)
     weights = None if weights is None else weights[:40]
@@ -412,7 +412,7 @@ def test_averages_are_those_of_scikit_learn(seed: int):
         for measure, reference in (
             (reading("roc_auc"), sk.roc_auc_score), (reading("average_precision"), sk.average_precision_score),
         ):  # fmt: skip
-            # scikit-learn weighs labels by their plain support where examples are weighted
+            # For weighted examples scikit-learn still averages labels by their unweighted support.
             if average == "weighted" and weights is not None:
                 continue
             close(measure(tables, average=average), reference(true, wide, average=average, sample_weight=weights), kind)
@@ -446,7 +446,7 @@ def test_partial_areas_are_those_of_scikit_learn(seed: int):
         close(result, expected, kind, tolerance=1e-9 if limit == 0.01 else 1e-10)
 
 
-def test_weights_with_a_mean_of_1_count_where_only_labels_without_a_score_have_them():
+def test_weights_with_a_mean_of_1_count_even_if_only_unscored_labels_have_them():
     ev = se.Evaluator(["roc_auc_weighted"], labels=["a", "b"])
     ev.update({"a"}, {}, weight=0.5)
     ev.update(set(), {}, weight=1.5)
@@ -468,7 +468,7 @@ def test_labels_that_never_had_a_score_have_a_value():
     assert ev.get("average_precision_per_label") == {"a": 1.0, "b": 0.0}
 
 
-def test_a_weight_of_another_score_is_refused_where_sums_would_take_another_word():
+def test_reverting_another_weight_is_refused_if_sums_would_need_another_word():
     ev = se.RocAuc()
     ev.update({"a"}, {"a": 0.5}, weight=2**62)
     ev.update({"a"}, {"a": 0.75}, weight=2**61)
@@ -496,7 +496,7 @@ def test_undefined_areas():
         reading("roc_auc")(tables, max_fpr=0.0)
 
 
-def test_two_scores_of_a_bin_that_are_known_apart_are_no_tie():
+def test_two_known_scores_in_one_bin_are_not_tied():
     close_by, edge = (np.array([[score], [np.nextafter(score, 1)]]) for score in (0.3, 0.25))
     for true, expected in ((np.array([[0], [1]]), 1.0), (np.array([[1], [0]]), 0.0)):
         for scores in (close_by, edge, -close_by[::-1], -edge[::-1]):
@@ -505,7 +505,7 @@ def test_two_scores_of_a_bin_that_are_known_apart_are_no_tie():
 
 
 def test_bounds_of_a_mixed_bin_are_tight():
-    """Two positives and two negatives in one bin: any order is possible as far as the bin tells."""
+    """Two positives and two negatives in one bin: the bin allows every order of them."""
     scores = 0.3 * (1 + np.array([[1.0], [2], [3], [4]]) * 2.0**-50)
     result = reading("roc_auc")(counted(rows_of(np.array([[0], [1], [0], [1]]), scores), width=1))
     assert (result.low, result.value, result.high, result.exact) == (0.0, 0.5, 1.0, False)
@@ -568,7 +568,7 @@ def test_curves_are_those_of_scikit_learn_where_bins_are_pure(seed: int):
 
 
 @pytest.mark.parametrize("seed", range(cases(100)))
-def test_the_bands_hold_every_point_of_the_exact_curves(seed: int):
+def test_the_bands_contain_every_point_of_the_exact_curves(seed: int):
     rng = np.random.default_rng([17, seed])
     scores = 0.3 * (1 + rng.random(80) * 2.0**-9)
     true = (rng.random(80) < 0.4).astype(np.uint8)
@@ -607,7 +607,7 @@ def best_by_hand(cells: list[oracle.Cell], measure: str, bound: Fraction) -> Fra
     "recall_at_precision", "precision_at_recall", "sensitivity_at_specificity", "specificity_at_sensitivity",
 ])  # fmt: skip
 @pytest.mark.parametrize("seed", range(cases(60)))
-def test_points_of_curves_are_held_by_their_interval(measure: str, seed: int):
+def test_points_of_curves_lie_within_their_interval(measure: str, seed: int):
     _, true, scores, weights = random_case(10**9 + seed)
     true[0], true[-1] = 1, 0
     bound = float(np.random.default_rng(seed).choice([0.0, 0.1, 0.5, 0.8, 1.0]))
@@ -638,7 +638,7 @@ def test_the_equal_error_rate_lies_on_the_curve(seed: int):
             assert result.value == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_label_that_is_not_there_is_named():
+def test_an_unknown_label_is_named_in_the_error():
     tables = counted(rows_of(np.eye(2), np.eye(2)), width=2)
     with pytest.raises(MetricError, match=r"label 'x' is not among the labels counted, \[0, 1\]"):
         curves.roc_curve(tables, "x")
@@ -685,12 +685,12 @@ def test_the_log_loss_lies_in_its_interval(seed: int):
             inside = np.clip(wide, eps, 1 - eps)
             with np.errstate(divide="ignore"):
                 cost = np.where(true[:, label] == 1, -np.log(inside), -np.log1p(-inside))
-            # where 1 - eps is rounded, the clipped complement is not eps itself
+            # 1 - eps is rounded, so its complement is not exactly eps
             if eps:
                 cost = np.where((true[:, label] == 0) & (wide >= 1 - eps), -math.log(eps), cost)
             expected = math.fsum(every * np.minimum(cost, cap or math.inf)) / math.fsum(every)
             assert result.low * (1 - 1e-13) - 1e-300 <= expected <= result.high * (1 + 1e-13) + 1e-300
-            coarse = eps == 1e-3 or cap  # a bin where the loss has a bend is known by its ends alone
+            coarse = eps == 1e-3 or cap  # if the loss is clipped within a bin, only the ends of the bin bound it
             assert result.high - result.low <= (1e-3 if coarse else 2e-7) * max(1, expected)
             if kind in EXACT_KINDS:
                 assert result.exact
@@ -749,7 +749,7 @@ def test_reliability_sums_are_exact(seed: int, strategy: str):
         assert result.value == float(exact)
 
 
-def test_kernel_codes_are_what_the_state_turns_into_errors():
+def test_the_state_turns_kernel_codes_into_errors():
     assert len({DONE, FULL, REFUSED}) == 3
     batch = rows_of(np.ones((1, 1)), np.full((1, 1), 0.4))
     state = state_of(batch, width=1)
@@ -763,7 +763,7 @@ def test_kernel_codes_are_what_the_state_turns_into_errors():
     assert state.examples == 0
 
 
-def test_log_loss_of_weights_as_far_apart_as_floats_can_be_is_that_of_the_greater():
+def test_log_loss_with_the_greatest_and_the_least_weight_is_that_of_the_greatest():
     ev = se.Evaluator(["log_loss_micro"], labels=["a"], threshold=0.5)
     ev.update({"a"}, {"a": 0.9}, weight=1e308)
     ev.update(set(), {"a": 0.2}, weight=5e-324)

@@ -1,4 +1,4 @@
-"""What is chosen to be slow costs what other input costs; seen from structures, since times vary."""
+"""Input that is chosen to be slow costs no more than other input; tests inspect structures, because times vary."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_labels_of_equal_hash_are_looked_up_by_keys_of_other_hashes(make: Callab
     evaluator = make()
     index = core_of(evaluator).labels
     assert len(index.columns) == len(EQUAL)
-    assert len(set(map(hash, index.columns))) >= len(EQUAL) - 1  # -1 and -2 have one hash
+    assert len(set(map(hash, index.columns))) >= len(EQUAL) - 1  # -1 and -2 have the same hash
     assert [index.labels[column] for column in index.columns_of(EQUAL)] == EQUAL
     assert list(evaluator.labels) == sorted(EQUAL)
     assert evaluator == one_by_one()
@@ -73,7 +73,7 @@ def test_declared_labels_of_equal_hash_are_known():
 
 
 class Compared(int):
-    """An integer that counts how often it is compared, as members of equal hash of a set are."""
+    """An integer that counts comparisons, which a set needs for members of equal hash."""
 
     times = 0
     __hash__ = int.__hash__
@@ -85,7 +85,7 @@ class Compared(int):
 
 @pytest.mark.parametrize("options", [{}, {"labels": [7, 8], "unknown": "ignore"}], ids=["all", "ignored"])
 @pytest.mark.parametrize("form", [list, lambda labels: dict.fromkeys(labels, True)], ids=["lists", "mappings"])
-def test_examples_are_noted_without_comparing_each_label_of_equal_hash_with_each(
+def test_noting_examples_does_not_compare_all_pairs_of_labels_of_equal_hash(
     form: Callable[[list[int]], object], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     evaluator, labels = se.Evaluator(["f1_micro"], **options), [*map(Compared, EQUAL[:-4]), 7]
@@ -98,7 +98,7 @@ def test_examples_are_noted_without_comparing_each_label_of_equal_hash_with_each
     assert Compared.times < 50 * len(labels)
 
 
-def test_many_labels_of_equal_hash_are_not_put_into_a_set_to_see_whether_to_warn(monkeypatch: pytest.MonkeyPatch):
+def test_the_check_for_warnings_puts_no_labels_of_equal_hash_into_a_set(monkeypatch: pytest.MonkeyPatch):
     evaluator, labels_of, asked = se.Evaluator(["f1_micro"]), LabelIndex.at, list[int]()
 
     class Listed(list):
@@ -111,7 +111,7 @@ def test_many_labels_of_equal_hash_are_not_put_into_a_set_to_see_whether_to_warn
 
     monkeypatch.setattr(LabelIndex, "at", listed)
     labels = [number * sys.hash_info.modulus for number in range(10_001)]
-    examples = [labels] * 19 + [labels[1:]]  # if all had all labels, that would be warned of
+    examples = [labels] * 19 + [labels[1:]]  # 20 examples with all labels would cause a warning
     evaluator.update_many(examples, examples)
     assert evaluator.get("f1_micro") == 1.0
     assert asked == [len(labels)]
@@ -128,22 +128,22 @@ def test_thresholds_of_labels_of_equal_hash_are_looked_up_by_keys_of_other_hashe
 
 
 @pytest.mark.parametrize("keep", [[], *([name] for name in KINDS)])
-def test_a_new_label_takes_no_memory_for_those_there_are(keep: list[str]):
+def test_adding_a_label_allocates_no_memory_for_existing_labels(keep: list[str]):
     known = [f"label{number}" for number in range(20_000)]
     evaluator = se.Evaluator(threshold=0.5, keep=keep)
     evaluator.update_many([[label] for label in known], [{label: 0.7} for label in known])
     peaks = []
-    for number in range(5):  # of which one may find no room left
+    for number in range(5):  # one of these updates may have to widen a table
         label = f"new{number}"
         tracemalloc.start()
         evaluator.update({label}, {label: 0.7})
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    assert sorted(peaks)[2] < 20_000 or backend.BACKEND == "numpy"  # whose every change of scores is a new value
+    assert sorted(peaks)[2] < 20_000 or backend.BACKEND == "numpy"  # the numpy kernel copies scores at each change
 
 
 @pytest.mark.skipif(backend.BACKEND == "numpy", reason="dicts of Python")
-def test_where_row_keys_stand_differs_between_processes():
+def test_the_order_of_row_keys_in_memory_differs_between_processes():
     program = (
         "import numpy as np; from streameval.kernel.backend import commit, decisions;"
         "c = decisions.Counts(commit.Root(), 1);"

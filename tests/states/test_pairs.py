@@ -1,4 +1,4 @@
-"""The state of label pairs: its meaning by plain loops, its laws, and the readings of it."""
+"""The state of label pairs: its definition by plain loops, its laws, and its results."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from tests.support.states import Counted, only_pairs
 ALL = tuple(PARTS)
 
 
-# -- examples that say what they mean ---------------------------------------------------------------------------------
+# -- examples with a known meaning ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Meant:
-    """An example: the labels true, predicted, masked and merely mentioned, and its weight."""
+    """An example: its true, predicted, masked and merely mentioned labels, and its weight."""
 
     true: frozenset
     pred: frozenset
@@ -77,7 +77,7 @@ heavy = st.sampled_from([0.0, 1.0, 0.1, 1 / 3, 2.5, 1e16, 5e-324, 1e308])
 
 @st.composite
 def streams(draw: st.DrawFn, max_size: int = 8) -> tuple[tuple[str, ...], tuple[str, ...], list[Meant]]:
-    """Declared labels, what is counted, and examples."""
+    """Declared labels, the parts to count, and examples."""
     declared = tuple(draw(st.permutations(POOL))[: draw(st.integers(0, 3))])
     parts = tuple(draw(st.sets(st.sampled_from(PARTS))))
     weight = heavy if draw(st.booleans()) else st.just(1.0)
@@ -98,7 +98,7 @@ def fed(declared: Iterable[str], parts: Iterable[str], examples: Iterable[Meant]
 
 
 def listed(examples: list[Meant], labels: LabelIndex, rng: random.Random, *, heavy: bool = True) -> Ragged:
-    """The same examples as lists with repeats, in any order."""
+    """The same examples as lists with repeats, in random order."""
 
     def lists(side: Callable[[Meant], frozenset]) -> Lists:
         rows = []
@@ -132,11 +132,11 @@ def dense(examples: list[Meant], names: list[str], labels: LabelIndex) -> Dense:
     )  # fmt: skip
 
 
-# -- the meaning, by plain loops --------------------------------------------------------------------------------------
+# -- the definition by plain loops ------------------------------------------------------------------------------------
 
 
 def meant(examples: list[Meant]) -> dict[str, Counter]:
-    """All tables, weighted."""
+    """All tables of the state with weights, computed by plain loops."""
     tables: dict[str, Counter] = {name: Counter() for name in (
         "counts", "shares", "contributions", "true", "both", "pred", "sets", "cells", "times"
     )}  # fmt: skip
@@ -169,7 +169,7 @@ def pairs_of(content: PairTables) -> list[tuple[list[int], int]]:
 
 
 def held(content: PairTables) -> dict[str, Counter]:
-    """The same tables as they are read."""
+    """The same tables, read from a state."""
     tables: dict[str, Counter] = {name: Counter() for name in meant([])}
     names = [*content.labels, NONE]
     unit = content.unit
@@ -217,7 +217,7 @@ def test_the_state_holds_what_plain_loops_count(stream: tuple):
     expected, result = plain(meant(examples)), plain(held(content))
     wanted = {name for part in parts for name in RETAINED[part]}
     for name in result:
-        if name == "cells":  # true negatives of declared labels are derived
+        if name == "cells":  # true negatives of declared labels are not stored but derived
             expected[name] = {k: v for k, v in expected[name].items() if k[1] or k[0] not in declared}
             assert result[name] == expected[name]
         else:
@@ -270,7 +270,7 @@ def test_any_order_batching_and_merging_gives_the_same_content(stream: tuple, rn
         rng.shuffle(order)
         shard, index = fresh(declared, parts)
         for name in rng.sample(order, rng.randrange(3)):
-            index.add(name)  # registered, and mentioned by nothing
+            index.add(name)  # a registered label that no example mentions
         if rng.random() < 0.5:
             shard.count(listed(taken, index, rng))
         else:
@@ -311,7 +311,7 @@ def test_reverting_undoes_updating(stream: tuple, example: Meant):
 
 @settings(max_examples=cases(200))
 @given(streams(), meanings(heavy), st.sampled_from(ALL))
-def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, example: Meant, part: str):
+def test_reverting_an_uncounted_example_is_refused_and_changes_nothing(stream: tuple, example: Meant, part: str):
     declared, parts, examples = stream
     state = fed(declared, {*parts, part}, examples)
     before = state.copy()
@@ -331,7 +331,7 @@ def test_what_was_never_counted_is_refused_and_changes_nothing(stream: tuple, ex
             assert state == before
 
 
-def test_an_example_that_labels_contradict_is_refused():
+def test_reverting_an_example_that_the_counts_of_labels_exclude_is_refused():
     state, labels = fresh((), ["cooccurrence"])
     rng = random.Random(0)
     for _ in range(2):
@@ -344,7 +344,7 @@ def test_an_example_that_labels_contradict_is_refused():
 @pytest.mark.parametrize("part", ["cooccurrence", "confusions", "labelsets"])
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 @pytest.mark.parametrize("verb", ["revert", "unmerge"])
-def test_an_example_that_pairs_contradict_is_refused(part: str, weight: float, verb: str):
+def test_reverting_an_example_that_the_counts_of_pairs_exclude_is_refused(part: str, weight: float, verb: str):
     counted, never = {
         "cooccurrence": (["ab/", "c/"], "a/"),
         "confusions": (["a/bc", "a/bd", "e/cd"], "a/cd"),
@@ -373,13 +373,13 @@ def test_an_example_that_pairs_contradict_is_refused(part: str, weight: float, v
 )  # fmt: skip
 def test_no_pair_occurs_more_often_than_its_labels(kind: int, row: int, column: int, most: int):
     cells = np.array([[0, 4, 8, 2, 0], [0, 0, 0, 11, 0]])  # fn, fp and tp of each label
-    for part in range(1, most + 1):  # of two fractions that add up
+    for part in range(1, most + 1):  # the times of two pairs whose fractions add up
         pairs = np.array([[kind, row, column, 1, 2], [kind, row, column, 1, 3]])
         assert pairs_fit(pairs, np.array([part, most - part]), cells, 20)
         assert not pairs_fit(pairs, np.array([part, most - part + 1]), cells, 20)
 
 
-def test_a_weight_that_was_not_counted_is_refused():
+def test_reverting_an_uncounted_weight_is_refused():
     state = fed(
         (), ALL, [Meant(frozenset("ab"), frozenset("b"), weight=0.5), Meant(frozenset("c"), frozenset(), weight=2)]
     )
@@ -393,12 +393,12 @@ def test_a_weight_that_was_not_counted_is_refused():
 
 
 @pytest.mark.parametrize("verb", ["revert", "unmerge"])
-def test_a_weight_that_leaves_a_pair_heavier_than_its_label_is_refused(verb: str):
+def test_reverting_a_weight_that_leaves_a_pair_heavier_than_its_label_is_refused(verb: str):
     ev, other = (se.Evaluator([], keep=["cooccurrence"]) for _ in range(2))
     for true, weight in (({"a", "b"}, 1.0), ({"a"}, 5.0), ({"c"}, 5.0)):
         ev.update(true, set(), weight=weight)
     before = ev.to_bytes()
-    other.update({"a"}, set(), weight=5.5)  # which a and all examples with one true label have
+    other.update({"a"}, set(), weight=5.5)  # no more than "a" weighs, or all examples with one true label
     with pytest.raises(RevertError):
         ev.unmerge(other) if verb == "unmerge" else ev.revert({"a"}, set(), weight=5.5)
     assert ev.to_bytes() == before
@@ -447,7 +447,7 @@ def test_values_that_are_neither_0_nor_1_are_refused():
                     state.count(batch)
 
 
-def test_scores_count_as_the_decisions_they_stand_for():
+def test_scores_are_counted_like_the_decisions_at_their_threshold():
     rng = np.random.default_rng(0)
     true = rng.integers(0, 2, (50, 9)).astype(np.uint8)
     scores = rng.choice([0.2, 0.5, 0.9], (50, 9)).astype(np.float32)
@@ -483,18 +483,18 @@ def test_threads_change_nothing(weighted: bool):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_pairs_and_sets_of_many_blocks_are_written_as_those_of_one(
+def test_bytes_of_pairs_and_sets_do_not_depend_on_the_size_of_blocks(
     monkeypatch: pytest.MonkeyPatch, weighted: bool
 ) -> None:
     rng = random.Random(5)
     for size in (1, 2, 7, 40):
         examples = [
             (set(rng.sample(range(12), rng.randrange(5))), set(rng.sample(range(12), rng.randrange(5))))
-            for _ in range(400)  # of more label sets than parts
+            for _ in range(400)  # more label sets than fit in one block
         ]
         weights = [rng.choice([0.25, 1.0, 3.0]) if weighted else 1.0 for _ in examples]
         evaluator = se.Evaluator(keep=["pairs", "labelsets"])
-        evaluator.update({0, 1, 2, 3, 11}, {3})  # columns are then not in the order of the labels
+        evaluator.update({0, 1, 2, 3, 11}, {3})  # gives columns in an order other than that of the labels
         evaluator.update_many(*zip(*examples, strict=True), weights=weights)
         evaluator.revert({0, 1, 2, 3, 11}, {3})
         whole, state = evaluator.to_bytes(), evaluator._core.states.states["pairs"]

@@ -1,4 +1,4 @@
-"""Damaged containers, foreign objects and histories that once led to wrong numbers, or worse."""
+"""Damaged containers, foreign objects and histories that once caused wrong numbers or crashes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.twins import cells_in, count_slots
 
 
 def unchanged(ev: se.Evaluator, *inputs: object) -> str:
-    """The message of the error that ``update_many`` raises; the object must stay as it was."""
+    """The message of the error that ``update_many`` raises; also checks that the object is unchanged."""
     before = ev.to_bytes()
     with pytest.raises(se.InputError) as caught:
         ev.update_many(*inputs)
@@ -40,13 +40,13 @@ def test_a_damaged_sparse_matrix_is_refused(part: str, place: int, value: int):
     assert damaged.has_canonical_format
     getattr(damaged, part)[place] = value
     if (part, place) == ("indptr", 0):
-        return  # skips a value, which is odd but well-formed
+        return  # the matrix leaves out a value, which is unusual but valid
     for inputs in ((damaged, good), (good, damaged)):
         assert "damaged" in unchanged(se.Evaluator(), *inputs)
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix])
-def test_stored_duplicates_behind_a_value_that_is_skipped_add_up(make: type):
+def test_stored_duplicates_after_a_skipped_value_add_up(make: type):
     matrix = make(np.eye(2, 3))
     matrix.indptr, matrix.indices = np.array([1, 3, 4]), np.array([2, 0, 0, 1])
     matrix.data = np.array([9, 0.25, 0.5, 1])
@@ -76,7 +76,7 @@ def test_codes_outside_an_arrow_dictionary_are_refused():
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
 @pytest.mark.parametrize("seed", range(cases(50)))
-def test_a_sparse_matrix_counts_as_its_arrays_say_or_is_refused(kind: type, seed: int):
+def test_a_sparse_matrix_is_read_exactly_by_its_arrays_or_refused(kind: type, seed: int):
     rng = np.random.default_rng(seed)
     extremes = [0, 1, -1, 2, 7, 8, 9, 30, np.iinfo(kind).max, np.iinfo(kind).min]
     outcomes = set()
@@ -101,7 +101,7 @@ def test_a_sparse_matrix_counts_as_its_arrays_say_or_is_refused(kind: type, seed
             assert "damaged" in unchanged(se.Evaluator(labels=range(8)), matrix, sp.csr_array(other))
             continue
         if any(len(set(row)) < len(row) for row in rows):
-            outcomes.add("adds up")  # to 2, which is no decision
+            outcomes.add("adds up")  # duplicates sum to 2, which is no decision
             assert "is 2 for label" in unchanged(se.Evaluator(labels=range(8)), matrix, sp.csr_array(other))
             continue
         outcomes.add("counted")
@@ -124,9 +124,9 @@ def test_slots_out_of_range_are_refused_before_anything_changes():
     assert not cells_in(counts, 2).any()
 
 
-def test_equal_states_give_equal_bits_although_one_has_met_a_finer_weight():
-    # Values 1/p, with weights such that the mean is 2**-1 + 2**-54 plus a last part of 2**-120: whatever precision the
-    # mean is computed with, it has to be the same for both states.
+def test_equal_states_give_equal_bits_even_if_one_has_reverted_a_finer_weight():
+    # Values 1/p have weights such that the mean is 2**-1 + 2**-54 plus about 2**-120. It is so close to a tie of
+    # rounding that both states give equal bits only if both compute the mean with the same precision.
     primes = [n for n in range(3, 98) if all(n % d for d in range(2, n))]
     whole = prod(primes)
     weights = {p: pow(whole // p, -1, p) for p in primes}
@@ -158,7 +158,7 @@ def test_equal_states_give_equal_bits_although_one_has_met_a_finer_weight():
 
 
 @pytest.mark.parametrize("label", [np.timedelta64(1, "s"), np.datetime64("2020-01-01")], ids=case_name)
-def test_durations_and_dates_are_no_labels(label: object):
+def test_durations_and_dates_are_refused_as_labels(label: object):
     with pytest.raises(se.LabelError):
         se.Evaluator().update([label], [])
 
@@ -176,7 +176,7 @@ def test_boolean_arrays_may_hold_any_byte(threads: int):
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_booleans_are_decisions_with_columns_of_scores(frame: type):
+def test_boolean_columns_next_to_score_columns_are_decisions(frame: type):
     for scores in ([7], [7.5]):
         ev = se.Evaluator(threshold=5.0)
         ev.update_many(frame({"a": [1], "b": [1]}), frame({"a": [True], "b": scores}))
@@ -184,7 +184,7 @@ def test_booleans_are_decisions_with_columns_of_scores(frame: type):
 
 
 class Indexable:
-    """Something that is no number, though bytes() takes it for one."""
+    """An object that is no number, although `bytes` accepts it as one because of ``__index__``."""
 
     def __index__(self) -> int:
         return 1
@@ -204,7 +204,7 @@ def test_values_that_are_no_numbers_are_refused_on_every_backend(value: object):
 
 
 @pytest.mark.parametrize("threshold", [None, 0.5])
-def test_values_of_ignored_labels_are_not_looked_at_in_any_form(threshold: float | None):
+def test_values_of_ignored_labels_are_not_checked_in_any_form(threshold: float | None):
     nan = float("nan")
     for inputs in (
         pd.DataFrame({"a": [1.0], "x": [nan]}),
@@ -231,7 +231,7 @@ def test_thresholds_of_minus_zero_and_of_labels_that_cannot_occur_make_no_differ
 
 
 class Meddling(Mapping):
-    """A mapping that calls something while it is read."""
+    """A mapping that makes a call while it is read."""
 
     def __init__(self, content: dict[str, object], call: object) -> None:
         self.content, self.call = content, call
@@ -255,7 +255,7 @@ def test_an_example_that_resets_its_reader_is_counted_after_that():
     assert ev == reference
 
 
-def test_an_example_that_updates_its_reader_counts_with_it():
+def test_an_example_that_updates_its_reader_is_counted_together_with_the_update():
     ev = se.Evaluator()
     ev.update(Meddling({"b": True}, lambda: ev.update({"c"}, {"d"})), {"b"})
     reference = se.Evaluator()

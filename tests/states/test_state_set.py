@@ -1,4 +1,4 @@
-"""Evaluators that keep rankings, curves and pairs beside decisions: the laws hold for all of them at once."""
+"""The laws hold for evaluators that keep rankings, curves and pairs together with decisions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PROPENSITIES: dict[Any, float] = {label: 1.5 + place for place, label in enumera
 
 
 class Stream:
-    """Examples, and how an object that reads them is built."""
+    """Random examples, and the configuration of an object that reads them."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -117,7 +117,7 @@ def test_reverting_is_the_inverse_of_updating(stream: Stream):
 
 @CHECK
 @given(streams())
-def test_what_was_never_counted_cannot_be_taken_back_and_changes_nothing(stream: Stream):
+def test_an_uncounted_example_cannot_be_reverted_and_changes_nothing(stream: Stream):
     ev = stream.fed()
     with pytest.raises(se.RevertError):
         stream.fresh().revert({"a"}, {"a": 0.5})
@@ -126,11 +126,11 @@ def test_what_was_never_counted_cannot_be_taken_back_and_changes_nothing(stream:
             ev.revert(true, pred, mask=mask, weight=weight)
         except se.RevertError:
             assert alike(ev, stream.fed())
-        else:  # a multiset does not always tell which of its members were counted together
+        else:  # counts do not always say which labels were counted together, so such a revert may succeed
             ev.update(true, pred, mask=mask, weight=weight)
 
 
-def test_other_scores_of_the_same_decisions_cannot_be_taken_back():
+def test_other_scores_with_the_same_decisions_cannot_be_reverted():
     ev = se.Evaluator(["ndcg", "roc_auc_macro", "f1_macro"], threshold=0.5, keep=["pairs"])
     ev.update({"a"}, {"a": 0.75, "b": 0.5})
     before = ev.copy()
@@ -202,7 +202,7 @@ def drawn(seed: int, rows: int, labels: int) -> tuple[np.ndarray, np.ndarray, np
     true = (rng.random((rows, labels)) < rng.choice([0.2, 0.5])).astype(int)
     scores = rng.choice([rng.random((rows, labels)), rng.integers(0, 5, (rows, labels)) / 4])
     weights = rng.integers(1, 9, rows) / 4
-    true[:2] = [[0] * labels, [1] * labels]  # a row without true labels, one without false ones
+    true[:2] = [[0] * labels, [1] * labels]  # one row without true labels, and one without false labels
     true[2:4, :] = [[0] * labels, [1] * labels]
     return true, scores, weights
 
@@ -225,7 +225,7 @@ def test_all_states_are_fed_from_one_reading_of_the_scores():
 
 
 @pytest.mark.parametrize("seed", range(cases(20)))
-def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
+def test_an_exact_interval_is_as_wide_as_one_rounding(seed: int):
     rng = np.random.default_rng([41, seed])
     true, scores = rng.random((30, 3)) < 0.4, rng.random((30, 3)).astype(np.float16)
     ev = se.Evaluator([], labels=["a", "b", "c"], threshold=0.5, keep=["rankings", "curves"])
@@ -244,23 +244,23 @@ def test_an_exact_interval_leaves_nothing_open_but_one_rounding(seed: int):
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_missing_scores_rank_behind_all_the_rest(declared: bool):
+def test_labels_with_missing_scores_rank_last(declared: bool):
     true, scores, _ = drawn(3, 40, 6)
     missing = np.random.default_rng(9).random(scores.shape) < 0.3
     missing[np.arange(40), np.argmax(scores, axis=1)] = False
     ev = se.Evaluator(["lrap", "coverage_error", "ranking_loss"], labels=range(6) if declared else None, nan="missing")
     ev.update_many(true, np.where(missing, math.nan, scores))
     last = np.where(missing, -9.0, scores)
-    # Those that are missing are all tied behind the others.
+    # All labels with missing scores are tied at the end.
     assert ev.get("coverage_error") == pytest.approx(sk.coverage_error(true, last), rel=1e-12)
     assert ev.get("lrap") == pytest.approx(sk.label_ranking_average_precision_score(true, last), rel=1e-12)
     assert ev.get("ranking_loss") == pytest.approx(sk.label_ranking_loss(true, last), rel=1e-12)
 
 
-# -- what an evaluator keeps, and what it refuses ---------------------------------------------------------------------
+# -- the states of an evaluator, and refusals -------------------------------------------------------------------------
 
 
-def test_decisions_cannot_be_read_where_nothing_is_decided():
+def test_metrics_of_decisions_are_refused_without_a_threshold():
     message = "threshold="
     for metrics in (["ndcg", "f1_macro"], ["roc_auc_macro", "subset_accuracy"]):
         with pytest.raises(se.MetricError, match=message):
@@ -296,7 +296,7 @@ def test_metrics_of_states_that_are_missing_are_refused_by_name():
     assert se.Evaluator(["f1_macro"], keep="pairs") == se.Evaluator(["f1_macro"], keep=["pairs", "pairs"])
 
 
-def test_propensities_go_with_the_metrics_that_read_them():
+def test_propensities_are_required_by_metrics_that_read_them_and_refused_without_such_metrics():
     ranked = se.Evaluator(["ndcg"], keep=["rankings"])
     for build in (
         lambda: se.Evaluator(["psp_at"]),
@@ -321,7 +321,7 @@ def test_propensities_go_with_the_metrics_that_read_them():
             build()
 
 
-def test_what_a_metric_needs_remembered_must_be_named_when_building():
+def test_metrics_that_need_further_counts_must_be_named_at_construction():
     ev = se.Evaluator(["ndcg"])
     ev.update({"a"}, {"a": 0.5})
     for name in ("label_coverage_at(k=2)", "map_at(k=2,divisor=hits)", "psp_at(k=2)"):
@@ -414,7 +414,7 @@ def test_rivers_loop_refuses_metrics_of_scores():
     assert retained.get() == {"f1_macro": 0.5}
 
 
-# -- what people read -------------------------------------------------------------------------------------------------
+# -- displays ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("metrics", [["ndcg", "roc_auc_macro", "roc_auc_per_label"], [], ["ndcg"]])
@@ -459,7 +459,7 @@ def test_with_a_threshold_decisions_are_displayed_with_the_metrics_of_scores():
     assert "precision" in ev._repr_html_()
 
 
-def test_single_metrics_of_scores_read_as_evaluators_do():
+def test_single_metrics_of_scores_have_the_values_of_an_evaluator():
     true, scores, weights = drawn(5, 30, 5)
     for entry in se.catalogue():
         if entry.state == "decisions":
@@ -478,7 +478,7 @@ def test_single_metrics_of_scores_read_as_evaluators_do():
         assert single.reads_scores == reads_scores(entry)
 
 
-def test_the_best_k_of_each_example_are_in_public():
+def test_top_k_is_public():
     assert se.TopK is TopK
 
 
@@ -492,7 +492,7 @@ def test_a_reverted_weight_leaves_no_trace_with_gains_in_finer_units():
     assert both == one
 
 
-def test_weights_stay_where_labels_that_were_taken_back_lose_their_columns():
+def test_weights_are_retained_when_reverted_labels_lose_their_columns():
     ev = se.Evaluator([], keep=["rankings", "curves", "pairs", "labelsets"], threshold=0.5)
     for truth, weight in (({"a"}, 2), ({"b"}, 1), (set(), 0)):
         ev.update(truth, {"a": 0.5, "b": 0.25}, weight=weight)
@@ -506,7 +506,7 @@ def test_weights_stay_where_labels_that_were_taken_back_lose_their_columns():
 
 @pytest.mark.parametrize("kinds", [(np.uint8, np.float64), (np.bool_, np.float32), (np.int64, np.float16)], ids=str)
 @pytest.mark.parametrize("more", [{}, {"mask": np.zeros((5, 4), np.uint8)}, {"weights": [0.5] * 5}], ids=str)
-def test_states_count_one_moment_of_an_array_that_changes_meanwhile(
+def test_all_states_count_the_same_values_of_an_array_that_changes_during_the_call(
     kinds: tuple[Any, Any], more: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):
     truth = (np.eye(4)[[0, 1, 2, 3, 1]] > 0).astype(kinds[0])
@@ -530,8 +530,10 @@ def test_states_count_one_moment_of_an_array_that_changes_meanwhile(
 
 @pytest.mark.parametrize("kind", ["bytes", "bits", "scores"])
 @pytest.mark.parametrize("form", ["last", "time", "fading", "slices"])
-def test_windows_and_slices_count_one_moment_of_it_too(form: str, kind: str, monkeypatch: pytest.MonkeyPatch):
-    # What a window had counted was not what it held: it took back what it had not, until its table was full.
+def test_windows_and_slices_count_the_same_values_of_an_array_that_changes_during_the_call(
+    form: str, kind: str, monkeypatch: pytest.MonkeyPatch
+):
+    # Otherwise a window would count other examples than it stores, and later revert examples that it never counted.
     truth = (np.eye(4)[[0, 1, 2, 3, 1]] > 0).view(np.uint8)
     predicted = np.linspace(0, 1, 20).reshape(5, 4) if kind == "scores" else truth[::-1].copy()
     sides: list[Any] = [truth, predicted]
