@@ -1,4 +1,4 @@
-"""How input was read can be asked: what is described is what is counted."""
+"""`describe` and ``input_summary`` say how input is read, in agreement with the counts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FORMS: dict[str, tuple[Callable[[], Any], str, str]] = {
 
 @pytest.mark.parametrize("unknown", ["error", "ignore"])
 @pytest.mark.parametrize("form", FORMS)
-def test_each_side_has_its_form_its_labels_and_its_first_examples(form: str, unknown: Any):
+def test_the_summary_of_each_side_has_its_form_labels_and_first_examples(form: str, unknown: Any):
     make, name, source = FORMS[form]
     for sides in ((make(), SETS), (SETS, make())):
         summary = se.describe(*sides, labels=LABELS, unknown=unknown)
@@ -57,7 +57,7 @@ def test_each_side_has_its_form_its_labels_and_its_first_examples(form: str, unk
 
 
 @pytest.mark.parametrize("keep", [[], ["curves"], ["rankings"]])
-def test_scores_are_described_as_what_they_predict_and_where_they_are_preserved_as_numbers(keep: list[str]):
+def test_scores_are_described_as_predicted_labels_or_as_numbers_if_states_keep_scores(keep: list[str]):
     retained = {"scores": [{"label": label, "score": score} for label, score in zip(LABELS, SCORES[0], strict=True)]}
     expected = {"labels": ["a", "c"]} | (retained if keep else {})
     for scores in (SCORES, mappings(SCORES), pa.array(SCORES.tolist())):
@@ -66,7 +66,7 @@ def test_scores_are_described_as_what_they_predict_and_where_they_are_preserved_
         assert ev.input_summary["y_pred"]["examples"][0] == expected
 
 
-def test_masked_and_ignored_labels_are_said_and_examples_come_one_by_one():
+def test_the_summary_names_masked_and_ignored_labels_of_single_examples():
     ev = se.Evaluator(labels=["a", "b"], unknown="ignore")
     for true, pred in (({"a": 1, "b": None}, {"a", "x"}), ({"b", "y"}, set()), ({"a"}, {"b"}), ({"b"}, {"b"})):
         ev.update(true, pred)
@@ -80,7 +80,7 @@ def test_masked_and_ignored_labels_are_said_and_examples_come_one_by_one():
     lambda: se.Rolling(se.Evaluator(), 9), lambda: se.Tumbling(se.Evaluator(), size=9), lambda: se.metric("f1"),
     lambda: se.Fading(se.Evaluator(), half_life=9),
 ])  # fmt: skip
-def test_windows_and_metrics_have_it_too(make: Callable[[], Any]):
+def test_windows_and_metrics_have_an_input_summary_too(make: Callable[[], Any]):
     assert make().input_summary == {}
     for call in ("update", "update_many"):
         counting = make()
@@ -94,7 +94,7 @@ def test_windows_and_metrics_have_it_too(make: Callable[[], Any]):
             assert len(counting.input_summary["y_true"]["examples"]) == examples
 
 
-def test_what_cannot_be_read_is_refused_as_by_score():
+def test_describe_refuses_the_same_input_as_score():
     with pytest.raises(se.InputError, match="may be indicators or the labels"):
         se.describe([[1, 0, 1]], [[1, 1, 1]])
     assert "  1, 2, x, y\n" in repr(
@@ -102,7 +102,7 @@ def test_what_cannot_be_read_is_refused_as_by_score():
     )
 
 
-def test_a_copy_goes_on_with_what_it_describes_only():
+def test_the_input_summary_of_a_copy_is_independent():
     ev = se.Evaluator(labels=["a"], unknown="ignore")
     ev.update({"a"}, {"x"})
     twin = ev.copy()
@@ -118,7 +118,7 @@ def test_predictions_are_described_as_the_metrics_read_them():
     assert described["y_pred"]["examples"] == [{"scores": [{"label": "a", "score": 0.5}]}]
 
 
-def test_nothing_is_described_after_a_reset():
+def test_the_input_summary_is_empty_after_a_reset():
     ev = se.Evaluator()
     ev.update({"a"}, {"a"})
     assert ev.input_summary

@@ -1,4 +1,4 @@
-"""What is read of an evaluator besides metrics, specs made by hand, keywords of other libraries, empty objects."""
+"""Results of an evaluator other than metrics, specs made by hand, keywords of other libraries, empty objects."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DETAILS: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("name", DETAILS)
-def test_a_window_gives_what_its_evaluator_gives(name: str):
+def test_a_window_gives_the_results_of_its_evaluator(name: str):
     ev = everything()
     window = se.Rolling(
         se.Evaluator(["roc_auc_macro"], labels=["a", "b", "c"], threshold=0.5, keep=["pairs", "labelsets"]), 999
@@ -61,7 +61,7 @@ def test_a_window_gives_what_its_evaluator_gives(name: str):
     assert DETAILS[name](window) == DETAILS[name](ev)
 
 
-def test_curves_are_of_a_label_of_all_pooled_or_of_each_by_name():
+def test_curves_are_of_one_label_of_all_labels_pooled_or_of_each_label():
     ev = everything()
     for read in (ev.roc_curve, ev.precision_recall_curve, ev.calibration_curve):
         each = read()
@@ -92,7 +92,7 @@ def test_thresholds_are_chosen_for_metrics_by_name():
             ev.best_thresholds(wrong)  # type: ignore[arg-type]
 
 
-def test_label_sets_are_counted_exactly_also_with_weights():
+def test_label_sets_are_counted_exactly_even_with_weights():
     ev = se.Evaluator(keep=["labelsets"])
     ev.update_many([["b"], ["a", "b"], ["b"]], [["a"]] * 3, weights=[0.1, 0.5, 0.2])
     assert ev.label_sets() == {("a", "b"): 0.5, ("b",): 0.30000000000000004}
@@ -128,7 +128,7 @@ def test_every_picture_of_the_plots_is_drawn_by_name_and_an_unknown_one_is_refus
         (("sensitivity", "micro"), "recall_micro"),
     ],
 )
-def test_a_spec_made_by_hand_is_that_of_its_name(fields: tuple, key: str):
+def test_a_spec_made_by_hand_equals_the_spec_of_its_name(fields: tuple, key: str):
     spec = se.MetricSpec(*fields)
     assert (spec.key, repr(spec)) == (key, repr(se.Evaluator([key]).metrics[0]))
     assert pickle.loads(pickle.dumps(spec)) == copy.deepcopy(spec) == spec
@@ -147,7 +147,7 @@ def test_a_spec_made_by_hand_is_that_of_its_name(fields: tuple, key: str):
         ({"name": "f1", "key": "f1_micro"}, "key must be 'f1_macro'"),
     ],
 )
-def test_a_spec_made_by_hand_is_checked_as_one_made_from_a_name(fields: dict, message: str):
+def test_a_spec_made_by_hand_is_checked_like_a_spec_from_a_name(fields: dict, message: str):
     with pytest.raises(se.MetricError, match=message):
         se.MetricSpec(**fields)
 
@@ -155,7 +155,7 @@ def test_a_spec_made_by_hand_is_checked_as_one_made_from_a_name(fields: dict, me
 # -- keywords of other libraries --------------------------------------------------------------------------------------
 
 
-def test_sample_weight_means_weights():
+def test_sample_weight_is_accepted_as_weights():
     assert se.score(TRUE, PRED, "f1_micro", sample_weight=WEIGHTS) == se.score(TRUE, PRED, "f1_micro", weights=WEIGHTS)
     report = se.classification_report(TRUE, PRED, weights=WEIGHTS)
     assert se.classification_report(TRUE, PRED, sample_weight=WEIGHTS) == report
@@ -196,7 +196,9 @@ def test_sample_weight_means_weights():
         (lambda _: se.F1(target_names=["a"]), "write labels="),
     ],
 )
-def test_keywords_of_other_libraries_are_refused_with_ours(call: Callable[[Any], object], message: str):
+def test_keywords_of_other_libraries_are_refused_and_the_right_keyword_is_named(
+    call: Callable[[Any], object], message: str
+):
     ev = se.Evaluator()
     with pytest.raises((se.InputError, se.MetricError), match=message):
         call(ev)
@@ -217,7 +219,7 @@ def test_help_shows_no_keywords_of_other_libraries():
         assert inspect.Parameter.VAR_KEYWORD not in kinds
 
 
-def test_habits_of_other_libraries_work_or_are_answered():
+def test_idioms_of_other_libraries_work_or_raise_with_advice():
     ev = everything()
     assert ev["f1_micro"] == ev.get("f1_micro")
     with pytest.raises(TypeError, match="not iterable"):
@@ -239,15 +241,15 @@ def test_habits_of_other_libraries_work_or_are_answered():
         assert "compute" not in dir(held)
 
 
-def test_no_attribute_of_what_counts_is_looked_up_by_python_code():
-    """Attributes of a class with ``__getattr__`` take several times as long, and an update reads a dozen of them."""
+def test_counting_classes_define_no_getattr():
+    """``__getattr__`` in a class slows all access to its attributes, and an update reads a dozen attributes."""
     ev = se.Evaluator(labels=["a"])
     ev.update({"a"}, {"a"})
     for kind in (type(ev), type(ev._core), type(ev._core.labels), se.F1, se.Rolling, se.Tumbling, se.Fading, se.Sliced):
         assert not hasattr(kind, "__getattr__"), kind
 
 
-def test_a_window_bounds_what_it_reads():
+def test_a_window_gives_bounds_of_its_metrics():
     window = se.Rolling(se.Evaluator(["roc_auc_macro"]), 10)
     window.update_many([["a"], ["b"], []], [{"a": 0.3, "b": 0.2}] * 3)
     assert window.bounds("roc_auc_macro") == window.snapshot().bounds("roc_auc_macro")

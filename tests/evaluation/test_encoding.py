@@ -1,4 +1,4 @@
-"""Bytes of evaluators that keep rankings, curves and pairs: read back whole, canonical, and nothing else accepted."""
+"""Bytes of evaluators with rankings, curves and pairs are canonical and read back; all other bytes are refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ PROPENSITIES = {label: 1 + place / 7 for place, label in enumerate(LABELS)}
 
 
 class Seen(NamedTuple):
-    """One example, as `update` takes it."""
+    """One example, with the arguments of `update`."""
 
     true: set
     pred: Any
@@ -63,7 +63,7 @@ def scored(setup: dict) -> bool:
 
 @st.composite
 def setups(draw: st.DrawFn) -> dict:
-    """How to build an evaluator that keeps something."""
+    """Keyword arguments for an evaluator that keeps further states."""
     metrics = draw(st.lists(st.sampled_from(RANKED), unique=True, max_size=3))
     setup: dict = {"metrics": metrics, "nan": draw(st.sampled_from(["error", "missing"]))}
     setup["keep"] = draw(st.lists(st.sampled_from(NAMES), unique=True, min_size=1, max_size=4))
@@ -80,7 +80,7 @@ def setups(draw: st.DrawFn) -> dict:
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[dict, list[Seen]]:
-    """A setup and examples for it, whose labels grow, with ties, masks and weights."""
+    """A setup and examples for it, with growing labels, ties, masks and weights."""
     setup = draw(setups())
     some = st.sets(st.sampled_from(LABELS), max_size=4)
     score = st.sampled_from(SCORES) | (st.just(math.nan) if setup["nan"] == "missing" else st.nothing())
@@ -102,7 +102,7 @@ def counted(setup: dict, examples: list[Seen]) -> se.Evaluator:
 
 @settings(max_examples=cases(300))
 @given(streams())
-def test_what_is_written_is_read_back(stream: tuple[dict, list[Seen]]):
+def test_written_evaluators_are_read_back(stream: tuple[dict, list[Seen]]):
     ev = counted(*stream)
     data = ev.to_bytes()
     back = se.Evaluator.from_bytes(data)
@@ -144,7 +144,7 @@ def test_different_states_have_different_bytes(one: tuple[dict, list[Seen]], oth
 
 @settings(max_examples=cases(100))
 @given(streams())
-def test_what_was_read_counts_on_like_the_original(stream: tuple[dict, list[Seen]]):
+def test_an_evaluator_that_was_read_counts_further_examples_like_the_original(stream: tuple[dict, list[Seen]]):
     setup, examples = stream
     ev = counted(setup, examples[:4])
     back = se.Evaluator.from_bytes(ev.to_bytes())
@@ -247,9 +247,9 @@ def parted() -> se.Evaluator:
 
 
 @pytest.mark.parametrize("missing", [[0, 1], [1, 0], [0, 0, 1], [0, 1, 3]], ids=str)
-def test_labels_that_a_state_lacks_are_listed_in_one_way(missing: list[int]):
+def test_labels_that_a_state_lacks_must_be_listed_in_ascending_order(missing: list[int]):
     ev = se.Evaluator([], keep=["rankings"], threshold=0.5)
-    ev.update({"m": 0, "n": 0, "o": 1}, {"o": 0.6})  # what is false and has no score is ranked nowhere
+    ev.update({"m": 0, "n": 0, "o": 1}, {"o": 0.6})  # rankings lack false labels without a score
     decisions, rankings = ev._core.states.content().values()
     sink = Sink()
     put_content(sink, decisions)
@@ -277,7 +277,7 @@ IMAGES: dict[str, Callable[[], se.Evaluator]] = {
 
 
 def sound(data: bytes) -> bool:
-    """Whether bytes are accepted; then they are what the object writes, and it can be used."""
+    """Whether bytes are accepted; if so, check that the object writes the same bytes and can be used."""
     try:
         ev = se.Evaluator.from_bytes(data)
     except se.FormatError:
@@ -297,7 +297,7 @@ def sound(data: bytes) -> bool:
             continue
         try:
             value = ev.get(spec)
-        except se.MetricError:  # scores that are no probabilities
+        except se.MetricError:  # the scores are no probabilities
             continue
         for part in value.values() if isinstance(value, dict) else [value]:
             if isinstance(part, float):
@@ -306,7 +306,7 @@ def sound(data: bytes) -> bool:
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_damage_under_a_right_checksum_is_refused_or_is_exactly_what_it_says(image: str):
+def test_damage_with_a_right_checksum_is_refused_or_read_exactly_as_written(image: str):
     body = IMAGES[image]().to_bytes()[:-4]
     rng = random.Random(image)
     start = body.index(IMAGES[image]().metrics[-1].key.encode()) + len(IMAGES[image]().metrics[-1].key)
@@ -332,7 +332,7 @@ def test_damage_under_a_right_checksum_is_refused_or_is_exactly_what_it_says(ima
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_what_a_configuration_keeps_must_be_there(image: str):
+def test_every_state_that_the_configuration_declares_must_be_in_the_bytes(image: str):
     body = bytearray(IMAGES[image]().to_bytes()[:-4])
     for flags in range(256):
         edited = body.copy()
@@ -362,7 +362,7 @@ def test_pairs_that_no_evaluator_counts_are_refused_as_damage(chosen: tuple[str,
         se.Evaluator.from_bytes(data)
 
 
-def test_bytes_of_a_metric_that_is_refused_say_why():
+def test_the_error_for_bytes_with_a_refused_metric_gives_the_reason():
     saved = decode(se.Evaluator(["precision_at(k=2, divisor=ranked)"]).to_bytes(), "Evaluator")
     changed = b"".join(
         encode(dataclasses.replace(saved, metrics=("precision_at(k=2, divisor=ranked, unranked=last)",)))
@@ -371,7 +371,7 @@ def test_bytes_of_a_metric_that_is_refused_say_why():
         se.Evaluator.from_bytes(changed)
 
 
-def test_metrics_and_what_is_retained_must_belong_together():
+def test_bytes_with_metrics_that_need_other_states_are_refused():
     saved = decode(se.Evaluator(["ndcg"]).to_bytes(), "Evaluator")
     for metrics in (("roc_auc_macro",), ("label_coverage_at(k=2)",), ("psp_at(k=2)",)):
         changed = b"".join(encode(dataclasses.replace(saved, metrics=metrics)))
@@ -389,7 +389,7 @@ def test_metrics_and_what_is_retained_must_belong_together():
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_huge_numbers_anywhere_cost_no_memory(image: str):
+def test_huge_numbers_anywhere_in_the_bytes_use_little_memory(image: str):
     body = IMAGES[image]().to_bytes()[:-4]
     sizes, places = (2**16, 2**31, 2**62, 2**64 - 1), range(8, len(body))
     for at, size in spread([(at, size) for at in places for size in sizes], 403):
@@ -418,7 +418,7 @@ def test_contents_of_other_examples_than_the_decisions_are_refused(name: str):
 @pytest.mark.parametrize(
     "weights", [{"a": 0.5, "b": 0.5}, {"a": 0.5, "b": 1.5}, dict.fromkeys(("ab", "ac", "db", "dc"), 0.5)], ids=str
 )
-def test_weights_that_are_finer_than_those_of_all_examples_are_read_back(keep: str, weights: dict[str, float]):
+def test_weights_in_finer_units_than_their_total_are_read_back(keep: str, weights: dict[str, float]):
     ev = se.Evaluator([], keep=[keep], threshold=0.5)
     for true, weight in weights.items():
         ev.update({*true}, dict.fromkeys("abcd", 0.25), weight=weight)
@@ -426,7 +426,7 @@ def test_weights_that_are_finer_than_those_of_all_examples_are_read_back(keep: s
 
 
 def finer(content: Any) -> Any:
-    """The same weights in units that are half as large."""
+    """The same weights in units of half the size."""
     twice = dataclasses.replace(content, scale=content.scale + 1, weight=2 * content.weight)
     if isinstance(content, CurveContent):
         side_weights = [[2 * weight for weight in sides] for sides in content.side_weights]
@@ -446,7 +446,7 @@ def finer(content: Any) -> Any:
 
 
 def of_bins(change: Callable[[list, list, list], None]) -> Callable[[Any], Any]:
-    """A change of the counts, sums and weights of bins."""
+    """A function that changes the counts, sums and weights of the bins of a content."""
 
     def changed(content: Any) -> Any:
         (block,) = content.blocks()
@@ -471,13 +471,13 @@ def squares_too_small(counts: Any, sums: Any, weights: Any) -> None:
 
 
 def of_sets(*sets: tuple[tuple[int, ...], int, int]) -> Callable[[Any], Any]:
-    """Other label sets, with their times and weights."""
+    """A function that replaces the label sets of a content, with their times and weights."""
     blocks = [tuple(map(list, zip(*sets, strict=True)))]
     return lambda content: dataclasses.replace(content, sets=lambda: blocks)
 
 
 def of_pairs(kind: int, times: int, weight: int) -> Callable[[Any], Any]:
-    """So many times and so much weight more of each pair of a kind."""
+    """A function that adds ``times`` and ``weight`` to each pair of one kind."""
 
     def changed(content: Any) -> Any:
         more = [(keys, n + times, [w + weight for w in weights]) for keys, n, weights in content.pairs[kind]()]
@@ -486,7 +486,7 @@ def of_pairs(kind: int, times: int, weight: int) -> Callable[[Any], Any]:
     return changed
 
 
-# Bins of "a" and "b": two and one; sets of labels: {a} once, weight 1, {a, b} once, weight 3, {b} once, weight 4.
+# "a" has two bins and "b" has one. Label sets: {a} once with weight 1, {a, b} once with 3, {b} once with 4.
 IMPOSSIBLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "bins in units finer than needed": ("curves", finer),
     "a bin without scores": ("curves", of_bins(without_scores)),
@@ -507,7 +507,7 @@ IMPOSSIBLE: dict[str, tuple[str, Callable[[Any], Any]]] = {
 
 
 @with_each("name", IMPOSSIBLE)
-def test_contents_of_curves_and_pairs_that_no_stream_can_leave_are_refused(name: str):
+def test_impossible_contents_of_curves_and_pairs_are_refused(name: str):
     ev = se.Evaluator([], keep=[*PARTS, "curves"], threshold=0.5)
     ev.update({"a"}, {"a": 0.25, "b": 0.75}, weight=0.5)
     ev.update({"a", "b"}, {"a": 0.25 + 2**-40, "b": 0.75}, weight=1.5)
@@ -523,7 +523,7 @@ def test_contents_of_curves_and_pairs_that_no_stream_can_leave_are_refused(name:
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
 
-def test_decisions_only_cost_no_byte_more_and_other_states_are_small():
+def test_further_states_add_few_bytes():
     rng = np.random.default_rng(5)
     true = (rng.random((2000, 8)) < 0.3).astype(np.uint8)
     scores = np.clip(rng.random((2000, 8)), 0.01, 0.99).astype(np.float32)
@@ -545,7 +545,7 @@ def test_decisions_only_cost_no_byte_more_and_other_states_are_small():
     assert sizes["rankings"] <= 12 * rows
 
 
-def test_a_label_takes_at_most_25_bytes_and_its_text():
+def test_a_label_takes_at_most_25_bytes_besides_its_name():
     names = [f"label {number}" for number in range(10_000)]
     ev = se.Evaluator(["f1_macro"])
     for start in range(0, 10_000, 20):

@@ -1,4 +1,4 @@
-"""A kind of state that the package does not have: once it is registered, everything that holds evaluators takes it."""
+"""A new kind of state: after its registration, every class that holds evaluators supports it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streameval.states.base import Content, State
 from streameval.states.weights import ExactSums
 from streameval.wire.fields import Option, Sink, Source, WeightForm, require
 
-# -- the options: in a package of its own they stand beside the state --------------------------------------------------
+# -- the options, which a package would define next to the state -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ KIND = Kind(SizeOptions, BIT, lambda: Code(Sizes, lambda state, _: state, put_si
 
 
 def mean_size(state: Sizes, spec: se.MetricSpec) -> float:
-    """Of the weights of examples, as exact fractions."""
+    """The weighted mean number of true labels, in exact fractions."""
     content, most = state.content(), int(spec.parameter("most"))
     if most > state.options.most:
         counted = f"sizes are counted up to {state.options.most}"
@@ -119,7 +119,7 @@ ENTRY = MetricInfo(
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    se.catalogue()  # all families are loaded
+    se.catalogue()  # loads all families of metrics
     monkeypatch.setitem(KINDS, "sizes", KIND)
     monkeypatch.setitem(catalogue._BY_NAME, "mean_size", ENTRY)
 
@@ -170,7 +170,7 @@ def test_the_laws_hold(seed: int):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_every_holder_takes_it_and_gives_it_back(seed: int):
+def test_every_holder_counts_and_saves_the_new_kind(seed: int):
     examples = stream(seed)
     ev = se.Evaluator(METRICS)
     sliced = se.Sliced(ev, by=["day"])
@@ -183,7 +183,7 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
         for window in (se.Rolling(ev, 7), se.Tumbling(ev, size=5, history=2), se.Fading(ev, half_life=4))
     ]
     assert windows[0].get("mean_size(most=3)") == expected(examples[-7:])
-    many = se.Rolling(ev, 20)  # examples come in and are evicted in one commit
+    many = se.Rolling(ev, 20)  # adds and evicts examples in one commit
     for start in range(0, 40, 10):
         true, pred, weights = zip(*examples[start : start + 10], strict=True)
         many.update_many(list(true), list(pred), weights=list(weights))
@@ -197,7 +197,7 @@ def test_every_holder_takes_it_and_gives_it_back(seed: int):
                 type(holder).from_bytes(data[:cut])
 
 
-def test_options_and_messages_come_with_the_registration():
+def test_the_registration_defines_options_and_messages():
     retained = se.Evaluator([], keep=["sizes"])
     assert retained._view("sizes", "this").content().sizes == ()
     with pytest.raises(se.MetricError, match=r"most is 9, but sizes are counted up to 8; name this metric"):
@@ -212,8 +212,8 @@ def test_options_and_messages_come_with_the_registration():
         se.Evaluator(keep=["nothing"])
 
 
-def test_a_version_without_it_says_that_a_newer_one_wrote_the_bytes(monkeypatch: pytest.MonkeyPatch):
-    data = counted(se.Evaluator(["mean_size(most=5)"]), stream(0)).to_bytes()  # heads that were read before are known
+def test_a_version_without_the_new_kind_refuses_its_bytes_as_those_of_a_newer_version(monkeypatch: pytest.MonkeyPatch):
+    data = counted(se.Evaluator(["mean_size(most=5)"]), stream(0)).to_bytes()  # a head that was not read before
     monkeypatch.delitem(KINDS, "sizes")
     with pytest.raises(se.FormatError, match="a state is unknown: the bytes were written by a newer version"):
         se.Evaluator.from_bytes(data)

@@ -1,4 +1,4 @@
-"""What a call costs does not grow with how many labels there are that it does not mention."""
+"""The cost of a call does not grow with the number of labels that it does not mention."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def unmerge(evaluator: se.Evaluator, n: int, weight: float) -> None:
 @pytest.mark.skipif(backend.BACKEND == "numpy", reason="whose every change is a new value")
 @pytest.mark.parametrize("weight", [1.0, 0.75])
 @pytest.mark.parametrize("act", [revert, unmerge])
-def test_to_take_back_pairs_takes_no_more_where_there_are_many_other_labels(
+def test_reverting_pairs_takes_no_more_steps_with_many_other_labels(
     act: Callable[[se.Evaluator, int, float], None], weight: float
 ):
     counted = []
     for size in (FEW, MANY):
         evaluator = filled(*range(size), weight=weight)
         evaluator.update_many([[]] * 4, [[], ["b7"], [], ["b8"]])
-        act(evaluator, 7, weight)  # what is made once, such as the room that labels have under all examples
+        act(evaluator, 7, weight)  # does work that only the first call does
         counted.append(steps(lambda one=evaluator: act(one, 8, weight)))
     assert counted[1] <= counted[0] + 40
 
@@ -48,7 +48,7 @@ def test_to_take_back_pairs_takes_no_more_where_there_are_many_other_labels(
 @pytest.mark.skipif(backend.BACKEND == "numpy", reason="whose every change is a new value")
 @pytest.mark.parametrize("declared", [False, True])
 @pytest.mark.parametrize("keep", KINDS)
-def test_few_examples_at_once_take_no_more_where_many_labels_are_known(keep: str, declared: bool):
+def test_a_small_batch_takes_no_more_steps_or_memory_with_many_known_labels(keep: str, declared: bool):
     counted = []
     for size in (1_000, 8_000):
         options = {"labels": ["a0", "a7"], "unknown": "add"} if declared else {}
@@ -59,7 +59,7 @@ def test_few_examples_at_once_take_no_more_where_many_labels_are_known(keep: str
         def act(evaluator: se.Evaluator = evaluator, scores: list[dict[str, float]] = scores) -> None:
             evaluator.update_many([["a7"], ["b9"]], scores[7:9])
 
-        act()  # what is made once
+        act()  # does work that only the first call does
         counted.append((steps(act), peak(act)))
     assert counted[1][0] <= counted[0][0] + 40
     assert counted[1][1] <= counted[0][1] + 1_024

@@ -1,4 +1,4 @@
-"""One call on arrays gives what an evaluator gives, and scikit-learn's report letter by letter."""
+"""One call on arrays gives the values of an evaluator, and the same report as scikit-learn, letter by letter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @settings(max_examples=cases(25))
 @given(st.integers(0, 10**6), st.sampled_from(FORMS), st.sampled_from(FORMS), st.booleans())
-def test_a_score_is_what_an_evaluator_gets(seed: int, one, other, weighted: bool):
+def test_score_gives_the_value_of_an_evaluator(seed: int, one, other, weighted: bool):
     true, pred, weights = drawn(seed)
     chosen = weights if weighted else None
     ev = se.Evaluator()
@@ -88,7 +88,7 @@ def test_lists_of_labels_that_are_numbers_are_scored():
     assert se.score([{0, 1}], [{0, 1}], "f1_micro") == 1.0
 
 
-def test_of_no_examples_it_is_warned_that_values_are_not_measured():
+def test_scores_of_no_examples_cause_a_warning_that_nothing_was_measured():
     with pytest.warns(se.DataWarning, match="no examples"):
         assert se.score([], [], "f1_micro") == 0.0
     with pytest.warns(se.DataWarning, match="no examples"):
@@ -105,7 +105,7 @@ def test_the_report_looks_for_suspicious_input_and_takes_a_mask():
     assert text == se.classification_report(np.where(true == 0, np.nan, true), 1 - true)
 
 
-def test_what_cannot_be_scored_is_reported():
+def test_invalid_input_of_score_is_refused():
     true = np.eye(3)
     with pytest.raises(se.LabelError, match="label 0; construct with labels="):
         se.score(true, true, threshold={"a": 0.5, "b": 0.5, "c": 0.5})

@@ -1,4 +1,4 @@
-"""Rows of arrays go straight to the kernel, and count to the byte as they do where they are read step by step."""
+"""The kernel counts rows of arrays directly (the fast path), with the same bytes as when the readers read them."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ HOLDERS = {
 
 
 class Wrapped(np.ndarray):
-    """An array that is not plain, so that it is read step by step."""
+    """A subclass of `numpy.ndarray`, which the fast path declines, so that the readers read it."""
 
 
 def numbered(ev: se.Evaluator, width: int, rows: int = 1) -> se.Evaluator:
-    """Where the labels 0, 1, 2 ... were met before."""
+    """The evaluator after an update with the labels 0, 1, 2, ..."""
     ev.update_many(np.ones((rows, width), np.int64).view(Wrapped), np.ones((rows, width), np.float32).view(Wrapped))
     return ev
 
 
 def noted(ev: se.Evaluator, width: int) -> se.Evaluator:
-    """Where so many examples were noted that the kernel may count the next ones."""
+    """The evaluator after it has noted so many examples that the fast path may count the next ones."""
     return numbered(ev, width, 20)
 
 
 def laid(values: np.ndarray, layout: str) -> np.ndarray:
-    """The same values, elsewhere in memory."""
+    """The same values in another memory layout."""
     if layout == "strided":
         room = np.zeros(tuple(3 * size + 1 for size in values.shape), values.dtype)
         part = tuple(slice(1, 1 + 3 * size, 3) for size in values.shape)
@@ -72,12 +72,12 @@ def laid(values: np.ndarray, layout: str) -> np.ndarray:
 
 
 LAYOUTS = ("C", "F", "strided", "backwards", "read-only", "unaligned")
-# Tenths have no exact float: as float32 some are above it, some below. Labels of all holders.
+# Thresholds for the labels of all holders, in tenths: as float32, some are above the float64, some below.
 BY_LABEL = {label: at % 11 / 10 for at in range(300) for label in (at, f"l{at}")}
 
 
 def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object, bytes]:
-    """What a call raises, in words that are the readers' either way, and what is held after it."""
+    """The result of a call or the type of its error, and the bytes of the object after it."""
     try:
         said: object = getattr(ev, call)(*sides, **more)
     except se.StreamevalError as error:
@@ -87,10 +87,10 @@ def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object
 
 @pytest.mark.parametrize("threshold", [None, 0.5, 0.1, BY_LABEL], ids=["none", "0.5", "0.1", "by label"])
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, threshold: Any):
+def test_the_fast_path_counts_arrays_like_the_readers(holder: str, threshold: Any):
     rng = np.random.default_rng(len(holder) + len(str(threshold)))
     taken = refused = 0
-    scored = holder in SCORED  # where the readers take long
+    scored = holder in SCORED  # the readers are slow for scores
     rounds = cases(150 if scored else 600)
     for _ in range(rounds):
         width = int(rng.choice([0, 1, 3, 3, 14, 14, 65, 14 if scored else 300]))
@@ -124,7 +124,7 @@ def test_arrays_count_as_they_do_where_they_are_read_step_by_step(holder: str, t
 
 @pytest.fixture
 def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Which calls did not go straight to the kernel."""
+    """The names of the readers' functions that were called, because the fast path declined."""
     calls: list[str] = []
     for name in ("read_one", "read_many"):
         usual = getattr(core, name)
@@ -139,7 +139,7 @@ def slow_calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @compiled_only
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("kind", FAST)
-def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[str], kind: str, holder: str):
+def test_the_fast_path_counts_plain_arrays_of_all_labels(slow_calls: list[str], kind: str, holder: str):
     for threshold in (None, 0.5, BY_LABEL):
         ev = HOLDERS[holder](3, threshold=threshold)
         true = np.array([[0, 1, 1], [1, 0, 0]]).astype(kind)
@@ -151,7 +151,7 @@ def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[s
             ev.update_many(laid(true, layout), laid(pred, "C" if scored else layout))
             ev.update(laid(true[0], layout), laid(pred[0], "C" if scored else layout))
             ev.revert(true[0], pred[0])
-        # Rankings or curves besides pairs of labels are too rare for a way of their own.
+        # The fast path does not support rankings or curves together with pairs of labels.
         assert slow_calls == ["read_many"] * 3 * (holder == "scored")
         slow_calls.clear()
         ev.update_many(true.view(Wrapped), pred)
@@ -162,7 +162,7 @@ def test_plain_arrays_of_all_labels_go_straight_to_the_kernel(slow_calls: list[s
 @compiled_only
 @pytest.mark.parametrize("build", [lambda ev: se.Rolling(ev, 99), lambda ev: se.Tumbling(ev, size=99), lambda ev: ev])
 @pytest.mark.parametrize("threshold", [0.5, BY_LABEL], ids=["one", "by label"])
-def test_windows_know_the_thresholds_of_labels_that_only_batches_mention(
+def test_the_fast_path_of_windows_has_thresholds_of_labels_that_only_batches_mention(
     build: Any, threshold: Any, slow_calls: list[str]
 ):
     counts = build(se.Evaluator(["f1_micro"], threshold=threshold))
@@ -183,7 +183,7 @@ def test_rows_of_scores_are_counted_in_all_states_by_one_call(
         ev, ours, theirs = (HOLDERS[holder](3, threshold=threshold) for _ in "012")
         row, labels = np.array([[0, 1, 1]]), ev.labels
         for each in (ev, ours, theirs) if threshold is BY_LABEL else ():
-            each.update(row[0].view(Wrapped), np.ones(3, kind))  # after which the thresholds of columns are known
+            each.update(row[0].view(Wrapped), np.ones(3, kind))  # caches the thresholds of the columns
             each.revert(row[0], np.ones(3, kind))
         monkeypatch.setattr(core.Core, "read", None)
         ev.update(row[0], np.array([0.1, 0.5, 0.4], kind))
@@ -196,7 +196,7 @@ def test_rows_of_scores_are_counted_in_all_states_by_one_call(
         before = ev.to_bytes()
         for scores in (np.array([0.1, 0.5, np.nan], kind), np.ones((1, 3), kind), np.ones(3, int)):
             for truth in (row[0], {labels[0]}):
-                with pytest.raises(TypeError):  # there is nothing that would read it step by step
+                with pytest.raises(TypeError):  # the fast path declines, and calls the readers, which are None now
                     ev.update(truth, scores)
         assert ev.to_bytes() == before
         monkeypatch.undo()
@@ -225,7 +225,7 @@ MAPPED = {
 
 
 def mapped(rng: np.random.Generator, size: int = len(NAMES)) -> tuple[object, dict[Any, object]]:
-    """Truths in any form, and scores of some labels, in any order; now and then with something odd."""
+    """Truths in a random form, and scores of some labels in random order, sometimes with an unusual value."""
     names = [NAMES[at] for at in rng.permutation(size)]
     scores = {name: SCORES[rng.integers(len(SCORES))] for name in names[: rng.integers(size + 1)]}
     truths = {name: bool(rng.integers(2)) for name in names[rng.integers(size) :]}
@@ -242,9 +242,7 @@ def mapped(rng: np.random.Generator, size: int = len(NAMES)) -> tuple[object, di
 
 @compiled_only
 @pytest.mark.parametrize("kind", MAPPED)
-def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_step_by_step(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_fast_path_counts_mappings_of_scores_like_the_readers(kind: str, monkeypatch: pytest.MonkeyPatch):
     rng, usual, read = np.random.default_rng(len(kind)), core.Core.read, list[core.Core]()
     monkeypatch.setattr(core.Core, "read", lambda self, *more: (read.append(self), usual(self, *more))[1])
     fast, slow = (se.Evaluator(**MAPPED[kind]) for _ in "01")
@@ -259,7 +257,7 @@ def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_ste
         said = []
         read.clear()
         for ev in (fast, slow):
-            ev._core.fast_path = ev._core._placed = ev is fast and number >= 40  # after which all is noted
+            ev._core.fast_path = ev._core._placed = ev is fast and number >= 40  # when enough examples are noted
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
@@ -283,12 +281,12 @@ def test_mappings_of_scores_count_to_the_byte_as_they_do_where_they_are_read_ste
 
 
 WINDOWS = {"examples": lambda ev: se.Rolling(ev, 6), "time": lambda ev: se.TimeRolling(ev, 3.0)}
-ROWS = [kind for kind, options in MAPPED.items() if options["labels"] is NAMES]  # of which few at once slide too
+ROWS = [kind for kind, options in MAPPED.items() if options["labels"] is NAMES]  # also tried with small batches
 SLIDING = [*dict.fromkeys([*crossed(MAPPED, WINDOWS), *product(ROWS, WINDOWS)])]
 
 
 def content_of(window: Any) -> list[object]:
-    """What a window remembers, as it stands in memory."""
+    """The examples that a window stores, in their form in memory."""
     tape = window._now[0].tape
     parts = (*tape.contents(0, tape.examples), *tape.scores_of(0, tape.examples))
     return [part if part is None else (part.dtype, part.tolist()) for part in parts]
@@ -296,7 +294,7 @@ def content_of(window: Any) -> list[object]:
 
 @compiled_only
 @pytest.mark.parametrize(("kind", "span"), SLIDING)
-def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_state(
+def test_windows_slide_over_scores_in_one_kernel_call_like_state_by_state(
     kind: str, span: str, monkeypatch: pytest.MonkeyPatch
 ):
     rng, read = np.random.default_rng(len(kind)), list[core.Core]()
@@ -308,7 +306,7 @@ def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_s
     counted, by_kernel, t = list[Any](), Counter[str](), 0.0
     for number in range(60 + cases(6_000)):
         true, pred = mapped(rng, len(NAMES) if number // 70 % 2 else 3)
-        wide = number // 50 % 2  # whether scores may take eight bytes
+        wide = number // 50 % 2  # whether scores may need float64
         if kind in ROWS and rng.random() < 0.3:
             pred = (rng.integers(0, 10, len(NAMES)) / (10 if wide else 8)).astype("f8" if wide else "f4")
             true = rng.choice([0, 1], len(NAMES)) if rng.random() < 0.5 else {*NAMES[rng.integers(20) :]}
@@ -356,7 +354,7 @@ def test_windows_slide_over_scores_in_one_call_to_the_byte_as_they_do_state_by_s
         assert by_kernel["update_many"] > cases(6_000) // 150
 
 
-def test_a_revert_that_would_leave_an_example_more_labels_than_there_are_is_refused():
+def test_a_revert_that_would_leave_an_example_with_more_labels_than_exist_is_refused():
     ev = se.Evaluator(["lrap"])
     for names in ("abcd", "a", "b", *"d" * 30):
         ev.update(set(), dict.fromkeys(names, 0.5))
@@ -368,12 +366,12 @@ def test_a_revert_that_would_leave_an_example_more_labels_than_there_are_is_refu
 
 
 @compiled_only
-def test_rows_are_read_step_by_step_where_one_state_has_weights_or_none_counts_them():
+def test_rows_are_counted_like_by_the_readers_if_a_state_has_weights_or_the_fast_path_declines():
     row, scores = np.array([0, 1, 1]), np.array([0.1, 0.5, 0.4])
     weighted = HOLDERS["ranked"](3)
     for sides, weight in (((row, scores), 0.5), ((row, scores[::-1].copy()), 1.5)):
         weighted.update(*sides, weight=weight)
-    weighted._core.states.compact()  # decisions have no weights any more, as they say no more than the counts
+    weighted._core.states.compact()  # drops the weights of decisions, because they are equal to the counts
     for ev in (weighted, HOLDERS["ranked"](3, keep=["confusions"]), HOLDERS["scored"](3)):
         fast, slow = ev.copy(), ev.copy()
         for call, sides in (("update", (row, scores)), ("update_many", (row[None], scores[None]))):
@@ -381,22 +379,22 @@ def test_rows_are_read_step_by_step_where_one_state_has_weights_or_none_counts_t
 
 
 @compiled_only
-def test_river_metrics_and_windows_take_rows_straight_too(slow_calls: list[str]):
+def test_the_fast_path_counts_rows_for_river_metrics_and_windows_too(slow_calls: list[str]):
     river, row = pytest.importorskip("streameval.adapters.river"), np.array([0, 1, 1])
     for ev in (river.MicroF1(labels=[*"abc"]), se.Rolling(se.Evaluator(labels=[*"abc"]), size=2)):
         for _ in range(24):
             ev.update(row, row.astype(np.float32))
     assert slow_calls == []
-    ev = se.Evaluator(["ndcg"])  # the labels of which are not declared
+    ev = se.Evaluator(["ndcg"])  # without declared labels
     for label in (2, 0, 1) * 8:
         ev.update({label}, np.array([0.1, 0.5, 0.4]))
-    assert slow_calls == ["read_one"] * 3  # those that are described
+    assert slow_calls == ["read_one"] * 3  # the examples that ``input_summary`` describes
 
 
 @compiled_only
-def test_tensors_of_torch_go_straight_to_the_kernel(slow_calls: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_the_fast_path_counts_tensors_of_torch(slow_calls: list[str], monkeypatch: pytest.MonkeyPatch):
     class Tensor:
-        """What is read of one of torch."""
+        """The part of the interface of `torch.Tensor` that the package uses."""
 
         def __init__(self, array: np.ndarray, requires_grad: bool = False, layout: str = "strided") -> None:
             self.array, self.requires_grad, self.layout, self.dtype = array, requires_grad, layout, "torch.float32"
@@ -436,7 +434,7 @@ def test_tensors_of_torch_go_straight_to_the_kernel(slow_calls: list[str], monke
     assert ev == expected
 
 
-def test_an_object_with_weights_or_a_limit_counts_arrays_as_ever():
+def test_objects_with_weights_or_a_limit_count_arrays_like_the_readers():
     rows = np.array([[0, 1, 1], [1, 0, 1]])
     weighted = se.Evaluator(labels=range(3))
     weighted.update(rows[0], rows[1], weight=0.5)
@@ -449,7 +447,7 @@ def test_an_object_with_weights_or_a_limit_counts_arrays_as_ever():
         weighted.update_many(rows, rows, threads=0)
 
 
-def test_names_and_other_widths_are_left_to_the_readers():
+def test_arrays_after_names_or_arrays_of_other_widths_are_counted_like_by_the_readers():
     rows = np.array([[0, 1, 1], [1, 0, 1]])
     firsts = [{"a"}, {"b", "c"}], np.ones((2, 2), int), [{0, 2}, {1}], [[0, 1, 2]], [[2]], np.ones((2, 4), int), []
     for first, last in product(firsts, repeat=2):

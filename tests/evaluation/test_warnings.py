@@ -1,4 +1,4 @@
-"""Input that is legal and almost surely wrong is warned of, once and before anything is counted; honest input never."""
+"""Legal input that is almost surely wrong causes one warning, before it is counted; correct input causes none."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def some(labels: list[Any], size: int = 3) -> set[Any]:
 
 
 def guess(true: set[Any], labels: list[Any]) -> set[Any]:
-    """A prediction that is mostly right."""
+    """A prediction in which most labels are right."""
     return {label for label in true if DRAW.random() < 0.8} | some(labels, 1)
 
 
@@ -277,14 +277,14 @@ def evaluator(metrics: Any = ("f1_micro",), **options: Any) -> se.Evaluator:
 
 
 def batch(examples: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """Examples as arrays where they are rows, else as lists."""
+    """The two sides of the examples, as arrays if they are rows, otherwise as lists."""
     sides = [[*side] for side in zip(*examples, strict=True)]
     return tuple(np.stack(side) if isinstance(side[0], np.ndarray) else side for side in sides)  # type: ignore[return-value]
 
 
 @with_each("many", [False, True])
 @with_each("name", SUSPECTED)
-def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
+def test_almost_surely_wrong_input_causes_one_warning(name: str, many: bool):
     options, stream, size, message = SUSPECTED[name]
     ev, examples = evaluator(**options), [*stream(size)]
     with warnings.catch_warnings(record=True) as caught:
@@ -311,7 +311,7 @@ def test_what_is_surely_wrong_is_warned_of_once(name: str, many: bool):
     [([], [100, 200, 400]), (range(500), [20, 100, 200, 400]), ([30, 60, 150], [30, 100, 200, 400])],
 )
 @pytest.mark.parametrize("options", [{}, {"weight": 2.0}])
-def test_what_is_counted_is_looked_at_when_due_and_at_no_other_time(
+def test_checks_for_warnings_run_only_at_certain_numbers_of_examples(
     options: Any, reads: Sequence[int], due: list[int], monkeypatch: pytest.MonkeyPatch
 ):
     ev, looked = evaluator(), list[int]()
@@ -324,7 +324,7 @@ def test_what_is_counted_is_looked_at_when_due_and_at_no_other_time(
 
 
 @with_each("make", [list, pd.Series, pa.array, pl.Series, iter, lambda lists: pd.DataFrame({"b": [1] * len(lists)})])
-def test_labels_that_are_all_ignored_are_warned_of_in_every_form(make: Callable[[Any], Any]):
+def test_ignoring_all_labels_causes_a_warning_in_every_form(make: Callable[[Any], Any]):
     ev = evaluator(labels=["a"], unknown="ignore")
     ev.update_many(make([["b"]] * 30), [["a"]] * 30)
     with pytest.warns(se.DataWarning, match="every label of y_true is ignored, such as 'b'"):
@@ -333,7 +333,7 @@ def test_labels_that_are_all_ignored_are_warned_of_in_every_form(make: Callable[
 
 
 @pytest.mark.parametrize("merges", [False, True])
-def test_names_after_columns_without_names_that_were_loaded_are_warned_of(merges: bool):
+def test_names_after_loaded_columns_without_names_cause_a_warning(merges: bool):
     rows, names = se.Evaluator(), se.Evaluator()
     rows.update_many(np.eye(3, dtype=int), np.eye(3, dtype=int))
     ev = se.Evaluator.from_bytes(rows.to_bytes())
@@ -344,7 +344,7 @@ def test_names_after_columns_without_names_that_were_loaded_are_warned_of(merges
         ev.get()
 
 
-def test_sparse_scores_that_are_all_one_are_warned_of_as_dense_ones_are():
+def test_sparse_scores_that_are_all_1_cause_a_warning_like_dense_scores():
     ev = evaluator(["roc_auc_micro"], labels=[0, 1])
     ev.update_many(np.array([[1, 0], [0, 1]] * 20), sparse.csr_array([[1, 0], [1, 0]] * 20))
     with pytest.warns(se.DataWarning, match="all scores in y_pred are 0 or 1"):
@@ -352,7 +352,7 @@ def test_sparse_scores_that_are_all_one_are_warned_of_as_dense_ones_are():
 
 
 @with_each("many", [False, True])
-def test_masks_in_another_case_are_warned_of(many: bool):
+def test_a_mask_whose_labels_differ_in_case_causes_a_warning(many: bool):
     ev = evaluator()
     if many:
         ev.update_many([{"cat", "dog"}] * 99, [{"cat"}] * 99, mask=[{"Dog"}] * 99)
@@ -367,7 +367,7 @@ def test_masks_in_another_case_are_warned_of(many: bool):
 
 
 @with_each("side", ["y_pred", "y_true"])
-def test_masks_in_another_case_are_warned_of_where_one_side_lacks_the_label(side: str):
+def test_a_mask_whose_labels_differ_in_case_causes_a_warning_if_one_side_lacks_the_label(side: str):
     lists = [{"cat"}] * 100, [{"cat", "dog"}] * 100
     ev = evaluator()
     ev.update_many(*(lists if side == "y_pred" else lists[::-1]), mask=[{"Dog"}] * 100)
@@ -380,7 +380,7 @@ def test_masks_in_another_case_are_warned_of_where_one_side_lacks_the_label(side
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_honest_streams_are_not_warned_of(name: str):
+def test_correct_streams_cause_no_warning(name: str):
     options, stream = HONEST[name]
     ev, examples = evaluator(**options), [*stream(500)]
     for number, example in enumerate(examples):
@@ -402,7 +402,7 @@ def test_honest_streams_are_not_warned_of(name: str):
     "ids beside labels", "labels with counts", "padded with 0", "classes predicted", "scores that are integers",
     "keys of predictions of five labels", "decisions as scores", "decisions as lists of scores",
 ])  # fmt: skip
-def test_a_few_examples_after_loading_do_not_say_how_rows_are_written(name: str):
+def test_a_few_examples_after_loading_are_too_few_for_a_warning(name: str):
     options, stream, size, message = SUSPECTED[name]
     ev, examples = evaluator(**options), [*stream(2 * size)]
     ev.update_many(*batch(examples[:size]))
@@ -442,7 +442,7 @@ READINGS: dict[str, Callable[[Any], object]] = {
 }
 
 
-# Windows are exported by their snapshots.
+# Windows have fewer readings, because other results are those of their snapshots.
 @pytest.mark.parametrize(
     ("reading", "window"),
     [
@@ -452,14 +452,14 @@ READINGS: dict[str, Callable[[Any], object]] = {
         if not window or one not in ("to_dict", "to_pandas")
     ],
 )
-def test_every_first_reading_warns_once_and_says_so_in_the_page(reading: str, window: bool):
+def test_every_kind_of_first_reading_warns_once_and_the_page_has_the_warning(reading: str, window: bool):
     holder: Any = se.Evaluator(["f1_micro"], keep=["pairs"])
     holder = se.Rolling(holder, size=30) if window else holder
     suspected(holder.update)
     with pytest.warns(se.DataWarning, match="differ in case") as caught:
         READINGS[reading](holder)
     for each in READINGS if not window else ("get", "report", "to_html"):
-        READINGS[each](holder)  # where a warning is an error
+        READINGS[each](holder)  # a second warning would be an error
     assert len(caught) == len(holder.warnings) == 1
     assert "differ in case" in holder.to_html()
 
@@ -496,7 +496,7 @@ def test_every_holder_that_is_read_after_each_example_warns_at_100(name: str):
     lambda ev: ev, lambda ev: se.Rolling(ev, size=200), lambda ev: se.Tumbling(ev, size=200),
     lambda ev: se.Fading(ev, half_life=9), lambda ev: se.Sliced(ev, by="n"), lambda ev: se.Sliced(ev, by=["n", "m"]),
 ])  # fmt: skip
-def test_every_holder_notes_the_first_examples_and_after_a_look_some_more(make: Callable[[Any], Any]):
+def test_every_holder_notes_the_first_examples_and_more_after_a_check(make: Callable[[Any], Any]):
     holder = make(se.Evaluator(["f1_micro"], threshold=0.5))
     how = {"where": {"n": 0, "m": 0}} if isinstance(holder, se.Sliced) else {}
     for number in range(130):
@@ -516,7 +516,7 @@ def test_every_holder_notes_the_first_examples_and_after_a_look_some_more(make: 
 
 @pytest.mark.parametrize("keep", [[], ["rankings", "curves"]])
 @pytest.mark.parametrize("name", ["evaluator", "trace", "trace of a window", "pending", "sliced", "collection"])
-def test_a_stream_that_is_never_read_is_warned_of_at_100(name: str, keep: list[str]):
+def test_a_stream_that_is_never_read_causes_its_warning_at_100_examples(name: str, keep: list[str]):
     ev: Any = se.Evaluator(["f1_micro"], labels=["a", "b"], threshold=0.5, keep=keep)
     holder: Any = {
         "evaluator": lambda: ev,
@@ -540,7 +540,7 @@ def test_a_stream_that_is_never_read_is_warned_of_at_100(name: str, keep: list[s
     assert "threshold 0.5, which is for probabilities" in str(caught[0].message)
 
 
-def test_slices_warn_once_of_all_of_them():
+def test_a_warning_that_concerns_all_slices_is_issued_once():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="n")
     for number in range(20):
         sliced.update({"Cat"}, {"cat"}, where={"n": number})
@@ -567,7 +567,7 @@ def test_a_collection_of_river_and_a_trace_warn_once():
     assert trace.columns()["examples"] == [5, 10, 15, 20, 25, 30]
 
 
-def test_displays_and_saving_never_warn_and_do_not_use_up_the_warning(tmp_path: Any):
+def test_displays_and_saving_never_warn_and_leave_the_warning_to_the_next_reading(tmp_path: Any):
     ev = se.Evaluator(["f1_micro"])
     suspected(ev.update, 30)
     repr(ev), ev._repr_html_(), ev.to_bytes(), ev.save(tmp_path / "ev"), pickle.dumps(ev)
@@ -580,7 +580,7 @@ def test_displays_and_saving_never_warn_and_do_not_use_up_the_warning(tmp_path: 
             holder.get()
 
 
-def test_where_warnings_are_errors_nothing_is_counted_and_the_same_call_goes_on():
+def test_a_warning_raised_as_an_error_changes_nothing_and_the_call_can_be_repeated():
     ev = se.Evaluator()
     suspected(ev.update, 100)
     before = ev.to_bytes()
@@ -594,7 +594,7 @@ def test_where_warnings_are_errors_nothing_is_counted_and_the_same_call_goes_on(
     assert ev.examples == 101
 
 
-def test_a_filter_may_change_the_object_that_is_warned_of(monkeypatch: pytest.MonkeyPatch):
+def test_a_warning_hook_may_change_the_object_that_warns(monkeypatch: pytest.MonkeyPatch):
     sliced, rolling = se.Sliced(se.Evaluator(["f1_micro"]), by="n"), se.Rolling(se.Evaluator(["f1_micro"]), size=50)
     traced, displayed = se.F1(), list[object]()
     trace = se.Trace({"ev": traced}, every=20)
@@ -604,7 +604,7 @@ def test_a_filter_may_change_the_object_that_is_warned_of(monkeypatch: pytest.Mo
         for holder, use, left in (
             (sliced, lambda: (suspected(lambda t, p: sliced.update(t, p, where={"n": 1})), sliced.get()), 0),
             (rolling, lambda: (suspected(rolling.update), rolling.report()), 0),
-            (traced, lambda: suspected(trace.update, 40), 1),  # of a row it is warned before its example is counted
+            (traced, lambda: suspected(trace.update, 40), 1),  # the warning comes before the last example is counted
         ):
             use()
             assert displayed[-1] is holder
@@ -613,8 +613,8 @@ def test_a_filter_may_change_the_object_that_is_warned_of(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("reading", ["get", "report"])
 @pytest.mark.parametrize("name", ["evaluator", "rolling", "tumbling", "sliced", "collection"])
-def test_no_guard_is_held_while_something_is_warned_of(name: str, reading: str, monkeypatch: pytest.MonkeyPatch):
-    """Not even where another thread counts the example of which it is due, between the look and the reading."""
+def test_no_guard_is_held_while_a_warning_is_issued(name: str, reading: str, monkeypatch: pytest.MonkeyPatch):
+    """This holds even if another thread counts the example that makes a warning due just before the reading."""
     from streameval.adapters import river
 
     made: dict[str, Callable[[], Any]] = HOLDERS | {
@@ -649,7 +649,7 @@ def test_no_guard_is_held_while_something_is_warned_of(name: str, reading: str, 
     assert not any(waited), f"{sum(waited)} of {len(waited)} are issued while a guard is held"
 
 
-def test_no_guard_is_held_while_labels_that_another_thread_adds_are_warned_of(monkeypatch: pytest.MonkeyPatch):
+def test_no_guard_is_held_during_a_warning_about_labels_that_another_thread_added(monkeypatch: pytest.MonkeyPatch):
     for module in (labels, state_set):
         monkeypatch.setattr(module, "IDENTIFIERS", 20)
 
@@ -664,7 +664,7 @@ def test_no_guard_is_held_while_labels_that_another_thread_adds_are_warned_of(mo
     def update() -> None:
         ev.update({18}, {18}, weight=0.5)
 
-    def add() -> None:  # by a call that fails, so that nobody has looked at them
+    def add() -> None:  # registers labels with a call that fails, so that they were not checked
         with pytest.raises(se.LabelError):
             ev.update(set(range(20, 30)), {2.5})
 
@@ -680,7 +680,7 @@ def test_no_guard_is_held_while_labels_that_another_thread_adds_are_warned_of(mo
     assert not any(waited), f"{sum(waited)} of {len(waited)} are issued while a guard is held"
 
 
-def test_data_frames_with_row_keys_in_another_order_are_warned_of():
+def test_data_frames_with_row_keys_in_another_order_cause_a_warning():
     keys, columns = [f"row {number}" for number in range(4)], {"a": [1, 0, 1, 0], "b": [0, 1, 1, 0]}
     true = pd.DataFrame(columns, index=keys)
     for honest in (true, true.reset_index(drop=True), true.set_axis([f"x{key}" for key in keys])):
@@ -693,7 +693,7 @@ def test_data_frames_with_row_keys_in_another_order_are_warned_of():
         se.score(true["a"].map(lambda one: [one]), true.iloc[::-1]["b"].map(lambda one: [one, 2]), "f1_micro")
 
 
-def test_data_frames_that_lack_different_rows_are_warned_of():
+def test_data_frames_that_lack_different_rows_cause_a_warning():
     true, pred = (pd.crosstab([f"post {number:02}" for number in rows], "cat") for rows in (range(29), range(1, 30)))
     with pytest.warns(
         se.DataWarning, match=r"keys; write y_true, y_pred = y_true.align\(y_pred, axis=0, fill_value=0\)$"
@@ -709,7 +709,7 @@ def test_data_frames_that_lack_different_rows_are_warned_of():
 
 @pytest.mark.parametrize("name", ["weights", "mask", "where['a']", "times"])
 @pytest.mark.parametrize("first", ["y_true", "y_pred"])
-def test_what_goes_with_examples_in_another_order_of_row_keys_is_warned_of(name: str, first: str):
+def test_weights_masks_slices_or_times_with_row_keys_in_another_order_cause_a_warning(name: str, first: str):
     keys = [f"row {number}" for number in range(4)]
     frame = pd.DataFrame({"a": [1, 0, 1, 0], "b": [0, 1, 1, 0]}, index=keys)
     sides = (frame if first == "y_true" else frame.to_numpy(), frame)
