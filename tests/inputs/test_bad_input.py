@@ -1,4 +1,4 @@
-"""Every bad input is refused with the right error, a message that helps, and no change."""
+"""Every bad input is refused with the right error and a helpful message, and changes nothing."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def sliced() -> se.Sliced:
 
 @dataclass
 class Bad:
-    """A call, the error it must raise, and what the message must hold."""
+    """A call, the error that it must raise, and strings that the message must contain."""
 
     name: str
     make: Callable[[], se.Evaluator]
@@ -109,7 +109,7 @@ class Bad:
 
 
 def sides(name: str, make: Callable[[], se.Evaluator], inputs: object, *message: str, many: bool = False) -> list[Bad]:
-    """The same bad argument as y_true, y_pred and mask, in all that takes it."""
+    """Calls with the same bad argument as y_true, y_pred and mask of every method that takes it."""
     verbs = ["update_many"] if many else ["update", "revert"]
     good = [set(), set()] if many else set()
     made = []
@@ -125,7 +125,7 @@ def sides(name: str, make: Callable[[], se.Evaluator], inputs: object, *message:
 
 
 def checked(cases: list[Bad]) -> pytest.MarkDecorator:
-    """The test for each kind of bad input, which has the calls in all forms and on all sides."""
+    """Parametrise a test with one case for each kind of bad input, which has the calls for all forms and sides."""
     names = [bad.name for bad in cases]
     assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
     kinds: dict[str, list[Bad]] = {}
@@ -136,7 +136,7 @@ def checked(cases: list[Bad]) -> pytest.MarkDecorator:
 
 @dataclass
 class Together:
-    """Calls that are bad for one reason; what fails is noted on the error."""
+    """Calls that are bad for the same reason; a note on the error says which call fails."""
 
     calls: list[Bad]
 
@@ -150,13 +150,13 @@ class Together:
 
 
 class Vector:
-    """As sparse vectors of spark.ml are."""
+    """Has the interface of a sparse vector of spark.ml."""
 
-    def toArray(self) -> None: ...  # noqa: N802  # their name
+    def toArray(self) -> None: ...  # noqa: N802  # the name in spark.ml
 
 
 class Structured:
-    """As what language models give out is where its fields are declared, with pydantic."""
+    """Has the interface of a pydantic model, such as structured output of a language model."""
 
     def __iter__(self) -> Iterator[tuple[str, bool]]:
         yield "cat", True
@@ -165,7 +165,7 @@ class Structured:
 
 
 class Fields:
-    """As rows of SQLAlchemy are, which are no tuples."""
+    """Has the interface of a row of SQLAlchemy, which is no tuple."""
 
     def __iter__(self) -> Iterator[float]:
         yield 0.9
@@ -180,13 +180,13 @@ def of_database() -> sqlite3.Row:
 
 
 class Filled(sp.csr_array):
-    """As sparse arrays of PyData are whose cells that are not stored are not 0."""
+    """Has the interface of a sparse array of PyData whose fill value is not 0."""
 
     fill_value = math.nan
 
 
 class Unwilling:
-    """As sparse arrays of PyData are."""
+    """Has the interface of a sparse array of PyData, which refuses conversion to numpy."""
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise RuntimeError("ask me")
@@ -195,21 +195,21 @@ class Unwilling:
 
 
 class Listed:
-    """As ragged tensors are."""
+    """Has the interface of a ragged tensor of TensorFlow."""
 
     def to_list(self) -> None: ...
 
 
 class Distributed:
-    """As data frames of Spark are."""
+    """Has the interface of a data frame of Spark."""
 
     columns = ("a",)
 
-    def toPandas(self) -> None: ...  # noqa: N802  # their name
+    def toPandas(self) -> None: ...  # noqa: N802  # the name in Spark
 
 
 class Lazy:
-    """As data frames of Dask are."""
+    """Has the interface of a data frame of Dask."""
 
     columns, iloc = ("a",), ()
 
@@ -297,7 +297,7 @@ FORMS = [
 
 
 @checked(FORMS)
-def test_what_is_not_examples_is_refused(bad: Bad):
+def test_arguments_that_are_no_examples_are_refused(bad: Bad):
     bad.check()
 
 
@@ -311,13 +311,15 @@ NOTHING = [
 
 
 @checked(NOTHING)
-def test_nothing_where_an_example_is_due_is_refused(bad: Bad):
+def test_none_in_place_of_an_example_is_refused(bad: Bad):
     bad.check()
 
 
 @with_each("side", ["y_true", "y_pred", "mask"])
 @with_each("shape", [(3, 1, 2), (3, 4, 2), (3, 4, 1), (3, 1, 1), (3, 1, 5), (3, 2, 4)])
-def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shape: tuple[int, int, int]):
+def test_arrays_of_three_dimensions_are_advised_about_as_pairs_only_if_they_may_be_pairs(
+    side: str, shape: tuple[int, int, int]
+):
     arguments = {"y_true": [set()] * 3, "y_pred": [set()] * 3, "mask": [set()] * 3, side: np.zeros(shape)}
     with pytest.raises(se.InputError) as error:
         many_of(arguments)(numbers())
@@ -345,18 +347,18 @@ def test_pairs_of_no_and_yes_are_advised_where_they_may_be_meant(side: str, shap
         (b"0", b"1"),
     ],
 )
-def test_strings_of_two_values_are_converted_as_advised(pair: tuple[Any, Any]):
+def test_the_advice_for_strings_of_two_values_converts_them(pair: tuple[Any, Any]):
     for first in pair:
         with pytest.raises(se.InputError, match="convert") as error:
             se.Evaluator().update_many([{"a": first}], [{"a"}])
         advised = re.search(r"with (value == \S+)", str(error.value))[1]
-        assert [eval(advised, {"value": value}) for value in pair] == [False, True]  # noqa: S307  # our own advice
+        assert [eval(advised, {"value": value}) for value in pair] == [False, True]  # noqa: S307  # our own message
 
 
 @with_each(
     "string", ["['cat', 'dog']", '["cat", "dog"]', "('cat', 'dog')", "{'cat', 'dog'}", "[cat, dog]", "['cat' 'dog']"]
 )
-def test_strings_that_hold_lists_are_not_to_be_split(string: str):
+def test_strings_that_hold_lists_are_refused_with_how_to_parse_them(string: str):
     for call in (lambda ev: ev.update(string, {"cat"}), lambda ev: ev.update_many(pd.Series([string]), [{"cat"}])):
         written = "ast.literal_eval" if "'," in string or '",' in string else "give the list, not the string that"
         Bad("", words, call, ("y_true", written)).check()
@@ -392,7 +394,7 @@ def test_numbers_of_examples_that_differ_are_refused(first: str, second: str):
         Bad(
             "", declared, lambda ev, n=n, m=m: ev.update_many(one(n), one(n), mask=other(m)), ("mask", "y_true")
         ).check()
-        # Forms of weights are read apart from those of examples: each with each form of examples is enough.
+        # Weights are read independently of examples, so one form of weights per pair of forms of examples is enough.
         inputs = (np.ones(m), [0.5] * m, pd.Series([1.0] * m, dtype=float), np.full(m, 2))
         weights = inputs[(list(LENGTHS).index(first) + list(LENGTHS).index(second) + n) % 4]
         message = ("weights", "y_true", f"weights has {m}") if known else ("weights",)
@@ -400,7 +402,7 @@ def test_numbers_of_examples_that_differ_are_refused(first: str, second: str):
 
 
 @pytest.mark.parametrize(("n", "m"), [(32768, 32769), (32769, 32768), (65536, 65535), (70_000, 1), (1, 70_000)])
-def test_iterators_that_end_at_different_times_are_refused_wherever_they_end(n: int, m: int):
+def test_iterators_of_different_lengths_are_refused_for_any_lengths(n: int, m: int):
     def source(count: int) -> Iterator[set[str]]:
         return iter([{"cat", "new"}] * count)
 
@@ -461,12 +463,12 @@ def test_a_matrix_with_a_frame_needs_as_many_columns():
 
 
 @pytest.mark.parametrize("wrong", [["0", "1"], ["column_0", "column_1"], ["cat", "dog"]])
-def test_frames_whose_columns_are_numbered_go_with_those_of_other_numbers_only(wrong: list[str]):
+def test_frames_with_numbered_columns_are_accepted_only_with_frames_with_numbered_columns(wrong: list[str]):
     numbered, part = pd.DataFrame([[1, 0]]), pd.DataFrame([[1]], columns=[1])
     for pair in ((numbered, pd.DataFrame([[1, 0]], columns=wrong)), (pd.DataFrame([[1, 0]], columns=wrong), numbered)):
         Bad("", numbers, lambda ev, pair=pair: ev.update_many(*pair), (str(wrong), "name the columns alike")).check()
     ev = se.Evaluator()
-    ev.update_many(numbered, part)  # of which a label was never predicted
+    ev.update_many(numbered, part)  # a label without a column in y_pred counts as not predicted
     assert (ev.labels, ev.get("hamming_loss")) == ((0, 1), 1.0)
 
 
@@ -477,7 +479,7 @@ def test_arrays_of_xarray_with_their_dimensions_in_different_orders_are_refused(
     Bad("", words, lambda ev: ev.update_many(rows, rows, mask=rows.T), message).check()
 
 
-def test_nameless_columns_with_words_are_refused():
+def test_nameless_columns_with_string_labels_are_refused():
     for matrix in (np.ones((1, 2)), sp.csr_array((1, 2)), [np.ones(2)]):
         Bad("", words, lambda ev, m=matrix: ev.update_many(m, [{"cat"}]), ("y_true", "names", "labels=")).check()
         Bad("", words, lambda ev, m=matrix: ev.update_many([{"cat"}], m), ("y_pred", "names", "labels=")).check()
@@ -516,7 +518,7 @@ def many_of(arguments: dict[str, object]) -> Call:
 
 
 def in_all_forms(name: str, side: str, value: object, *message: str, make: Callable = declared) -> list[Bad]:
-    """One bad value in every form that holds values."""
+    """Calls with one bad value in every form that holds values."""
     values = [0, value, 1]
     labels = ["bird", "cat", "dog"]
     forms: dict[str, object] = {
@@ -577,13 +579,13 @@ VALUES = [
             else ()
         ),
     )
-    # words in a row are labels
+    # a row of strings is a list of labels, not of values
     if not (bad.name.startswith("a string") and "rows" in bad.name)
 ]
 
 
 @checked(VALUES)
-def test_values_other_than_0_and_1_are_refused_where_decisions_are_due(bad: Bad):
+def test_values_other_than_0_and_1_are_refused_as_decisions(bad: Bad):
     bad.check()
 
 
@@ -609,7 +611,7 @@ def test_scores_without_a_threshold_are_refused(bad: Bad):
     bad.check()
 
 
-def test_a_bad_score_is_refused_with_a_label_that_is_ignored():
+def test_a_bad_score_is_refused_even_in_an_example_with_an_ignored_label():
     def ignoring() -> se.Evaluator:
         return se.Evaluator(["f1_macro"], labels=["cat"], unknown="ignore", threshold=0.5)
 
@@ -714,14 +716,14 @@ def test_an_error_about_a_label_names_the_argument_that_holds_it(kind: str):
         Bad("", words, call, (argument, message), se.LabelError).check()
 
 
-def test_labels_with_scores_in_other_forms_are_refused_with_the_mapping_to_give():
+def test_labels_with_scores_in_other_forms_are_refused_with_advice_to_give_a_mapping():
     message = ("one mapping, as dict(zip(labels, scores)) makes",)
     for scores in ((("cat",), np.array([0.9])), {"cat": 0.9}.items(), [{"Name": "cat", "Confidence": 97.5}]):
         Bad("", scored, lambda ev, scores=scores: ev.update({"cat"}, scores), message, se.LabelError).check()
 
 
 @pytest.mark.parametrize("pair", [{"label": "cat", "score": 0.9}, ("cat", 0.9)])
-def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
+def test_labels_with_scores_are_refused_with_the_options_that_read_scores(pair):
     message = ("is a label with its score", "threshold=0.5", "scores=")
     for call in (
         lambda ev: ev.update(["cat"], [pair]),
@@ -733,7 +735,7 @@ def test_labels_with_their_scores_are_refused_with_what_reads_scores(pair):
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"metrics": ["ndcg"]}, {"labels": ["cat"]}])
-def test_a_label_with_its_score_for_each_example_is_refused_with_the_list_that_it_should_stand_in(options):
+def test_a_label_with_its_score_as_an_example_is_refused_with_advice_to_wrap_it_in_a_list(options):
     one = {"label": "cat", "score": 0.9}
     message = ("y_pred", "wrap each in a list: [{'label': 'cat', 'score': ...}]")
     for call in (
@@ -746,7 +748,7 @@ def test_a_label_with_its_score_for_each_example_is_refused_with_the_list_that_i
 
 @pytest.mark.parametrize("pair", [{"label": "cat", "score": 0.9}, ("cat", 0.9)])
 @pytest.mark.parametrize("threshold", [None, 0.5])
-def test_what_reads_scores_is_advised_only_where_scores_may_be(pair, threshold):
+def test_options_that_read_scores_are_advised_only_for_predictions(pair, threshold):
     def scored() -> se.Evaluator:
         return se.Evaluator(threshold=threshold)
 
@@ -831,7 +833,7 @@ def test_nulls_in_columns_of_lists_are_refused(kind: str):
             Bad("", words, call, (argument, "null"), se.InputError).check()
 
 
-def test_nulls_outside_of_a_slice_do_not_matter():
+def test_nulls_outside_of_a_slice_have_no_effect():
     column = pa.array([None, ["cat", None], ["cat"], ["dog", "cat"], [None]])[2:4]
     ev, reference = se.Evaluator(), se.Evaluator()
     ev.update_many(column, column)
@@ -850,7 +852,7 @@ NULL_LISTS: dict[str, Callable[[], Any]] = {
 
 
 @with_each("kind", NULL_LISTS)
-def test_null_lists_are_empty_where_that_is_chosen(kind: str):
+def test_null_lists_are_empty_with_the_option_null_empty(kind: str):
     ev, reference = se.Evaluator(), se.Evaluator()
     ev.update_many(NULL_LISTS[kind](), [[5], [7]], null="empty")
     reference.update_many([[5], []], [[5], [7]])
@@ -865,7 +867,7 @@ def test_columns_without_any_label_are_read():
         assert ev.to_bytes() == reference.to_bytes(), kind
 
 
-def test_nulls_in_lists_of_values_mask_the_truth_and_are_no_predictions():
+def test_nulls_in_lists_of_values_mask_truths_and_are_refused_as_predictions():
     for kind, rows in ((pa.bool_(), [[True, None], [True, False]]), (pa.float64(), [[1.0, None], [1.0, 0.0]])):
         column, binary = pa.array(rows, pa.list_(kind)), [[True, True], [True, False]]
         ev, reference = se.Evaluator(), se.Evaluator()
@@ -876,7 +878,7 @@ def test_nulls_in_lists_of_values_mask_the_truth_and_are_no_predictions():
             ev.update_many(binary, column)
 
 
-def test_nulls_in_columns_of_values_are_no_values():
+def test_null_rows_of_values_have_no_labels_and_null_cells_are_masked():
     ev, reference = se.Evaluator(labels=["a", "b"]), se.Evaluator(labels=["a", "b"])
     ev.update_many(pa.array([None, [True, False]]), [["a"], []], null="empty")
     ev.update_many(pa.table({"b": [True, None], "a": [True, True]}), [["b"], ["b"]])
@@ -885,15 +887,15 @@ def test_nulls_in_columns_of_values_are_no_values():
     assert ev.to_bytes() == reference.to_bytes()
 
 
-def test_lists_of_values_of_several_lengths_are_refused():
+def test_lists_of_values_with_different_lengths_are_refused():
     column = pa.array([[1.0, 0.0], [1.0, 0.0, 1.0, 0.0]])
     with pytest.raises(se.InputError, match="y_true has rows of 2 columns and of 4"):
         se.Evaluator().update_many(column, column)
 
 
 @with_each("offsets", [[-1, 1, 2], [0, 1, 9], [0, 2, 1]])
-def test_lists_that_lie_outside_of_their_values_are_refused(offsets: list[int]):
-    buffers = [None, pa.py_buffer(np.array([0, *offsets, 2], np.int32))]  # Arrow looks only at the first and last
+def test_lists_with_offsets_outside_of_their_values_are_refused(offsets: list[int]):
+    buffers = [None, pa.py_buffer(np.array([0, *offsets, 2], np.int32))]  # Arrow checks only the first and the last
     column = pa.Array.from_buffers(pa.list_(pa.int64()), 4, buffers, children=[pa.array([5, 7])])[1:3]
     with pytest.raises(se.InputError, match="y_true is damaged: its offsets do not bound lists within its 2 values"):
         se.Evaluator().update_many(column, [[5], [7]])
@@ -1066,7 +1068,7 @@ REVERTS: dict[str, tuple[Callable[[], se.Evaluator], Call]] = {
 
 
 @with_each("kind", REVERTS)
-def test_reverting_what_was_never_seen_is_refused(kind: str):
+def test_reverting_an_uncounted_example_is_refused(kind: str):
     make, call = REVERTS[kind]
     Bad("", make, call, ("cannot revert", "weight"), se.RevertError).check()
 
@@ -1081,7 +1083,7 @@ def test_reverting_twice_is_refused():
         assert ev == se.Evaluator()
 
 
-def test_reverting_in_the_presence_of_examples_without_weight_is_exact():
+def test_reverting_is_exact_if_other_examples_have_weight_0():
     def made() -> se.Evaluator:
         ev = se.Evaluator()
         ev.update({"cat"}, {"dog"}, weight=0.0)
@@ -1188,7 +1190,7 @@ def test_metrics_and_parameters_that_do_not_exist_are_refused(kind: str):
         lambda: se.evaluate_table(pd.DataFrame, actual="a", predicted="p"),
     ],
 )  # fmt: skip
-def test_arguments_of_the_wrong_kind_are_refused_in_words(call: Callable[[], object]):
+def test_arguments_of_the_wrong_type_are_refused_by_an_error_of_the_package(call: Callable[[], object]):
     with pytest.raises(se.StreamevalError, match=r"must be|not |give "):
         call()
 
@@ -1294,7 +1296,7 @@ def test_thresholds_that_are_no_numbers_one_per_label_are_refused(kind: str):
     assert "threshold" in str(caught.value) or isinstance(caught.value, se.LabelError)
 
 
-def test_labels_of_more_digits_than_python_writes_are_refused_like_any():
+def test_errors_about_labels_with_more_digits_than_python_converts_name_their_type():
     for labels, threshold in (([10**5000] * 2, None), ([10**5000], {})):
         with pytest.raises(se.InputError, match="<int>"):
             se.Evaluator(labels=labels, threshold=threshold)
@@ -1395,7 +1397,7 @@ def test_merging_objects_built_differently_is_refused_by_name(kind: str):
 
 
 @pytest.mark.parametrize("other", [None, 1, "cat", b"", {}, [], object(), se.Evaluator], ids=case_name)
-def test_merging_what_is_no_object_of_this_package_is_refused(other: object):
+def test_merging_a_foreign_object_is_refused(other: object):
     Bad("", words, lambda ev: ev.merge(other), ("cannot merge", "Evaluator"), se.MergeError).check()
     with pytest.raises(TypeError):
         words() + other
@@ -1430,7 +1432,7 @@ ERRORS = [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("ful
 )
 def test_an_iterable_that_raises_half_way_leaves_nothing_counted(good: int, error: BaseException):
     makes, examples = (words, weighed), (["cat", "new"], {"cat": True, "newer": False})
-    # After very many, weights with one form and none with the other: counting does not know of which form it was.
+    # For long iterables, weights are tried with one form only, because counting does not depend on the form.
     pairs = itertools.product(makes, examples) if good < 32768 else zip(makes, examples, strict=True)
     for (make, example), side in itertools.product(pairs, range(1 if good == 100_000 else 3)):
         ev = make()
@@ -1462,7 +1464,7 @@ def error_of(example: object) -> type[Exception]:
 
 
 class Unhelpful:
-    """An object whose every use fails."""
+    """An object whose ``__repr__`` and ``__hash__`` raise."""
 
     def __repr__(self) -> str:
         raise Broken("repr")
@@ -1471,7 +1473,7 @@ class Unhelpful:
         raise Broken("hash")
 
 
-def test_objects_that_cannot_be_displayed_are_refused_all_the_same():
+def test_objects_whose_repr_raises_are_refused_by_type():
     thing = Unhelpful()
     Bad("", words, lambda ev: ev.update(thing, set()), ("y_true", "Unhelpful")).check()
     Bad("", words, lambda ev: ev.update([thing], set()), ("Unhelpful",), se.LabelError).check()
@@ -1482,7 +1484,7 @@ def test_objects_that_cannot_be_displayed_are_refused_all_the_same():
         se.Evaluator(threshold=thing)
 
 
-# -- where ------------------------------------------------------------------------------------------------------------
+# -- places in messages -----------------------------------------------------------------------------------------------
 
 SPOILED: dict[str, Callable[[], tuple[object, str]]] = {
     "array": lambda: (spoiled(7), r"is 7 for label 2; truth is"),
@@ -1502,14 +1504,14 @@ SPOILED: dict[str, Callable[[], tuple[object, str]]] = {
 
 
 def spoiled(value: object, kind: Any = int) -> Any:
-    """Rows of three labels, of which one far down holds a value."""
+    """Rows of three labels that are 0, except for one value in the last row."""
     rows = np.zeros((5_001, 3), kind)
     rows[5_000, 2] = value
     return rows
 
 
 @with_each("form", SPOILED)
-def test_a_message_says_which_example_and_label(form: str):
+def test_a_message_names_the_example_and_the_label(form: str):
     bad, message = SPOILED[form]()
     ev = se.Evaluator()
     with pytest.raises(se.InputError, match=rf"^y_true\[5000\]{'' if message[0] in ': ' else ' '}{message}"):
@@ -1518,9 +1520,7 @@ def test_a_message_says_which_example_and_label(form: str):
 
 
 @with_each("side", [0, 1])
-def test_a_byte_that_another_thread_makes_wrong_once_it_was_looked_at_is_refused(
-    monkeypatch: pytest.MonkeyPatch, side: int
-):
+def test_a_byte_that_another_thread_changes_after_the_check_is_refused(monkeypatch: pytest.MonkeyPatch, side: int):
     sides, cells_of = np.zeros((2, 3, 2), np.uint8), samples.cells_of
 
     def changing(batch: Any, fixed: int) -> Any:
@@ -1534,6 +1534,6 @@ def test_a_byte_that_another_thread_makes_wrong_once_it_was_looked_at_is_refused
 
 @with_each("kind", [np.uint8, np.int8, np.float32])
 @with_each("options", [{}, {"threshold": 0.5}])
-def test_of_several_wrong_arrays_the_first_is_refused_whatever_its_type(kind: type, options: dict[str, Any]):
+def test_the_error_is_about_the_first_wrong_array_regardless_of_types(kind: type, options: dict[str, Any]):
     with pytest.raises(se.InputError, match=r"y_true\[0\] is 2"):
         se.F1(**options).update_many(np.array([[2, 0]], kind), np.array([[INF, 0.5]]))

@@ -1,4 +1,4 @@
-"""Every form in every call: read as it is meant, or refused with what to write instead."""
+"""Every form in every call is read correctly, or refused with advice on what to write instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.support.mistakes import MISTAKES, Mistake
 
 
 class Drawn:
-    """Truths, predictions and scores."""
+    """Random truths, predictions and scores."""
 
     f1: ClassVar[dict[tuple[int, bool], float]] = {}
 
@@ -35,7 +35,7 @@ class Drawn:
         self.examples = int(draw.integers(3, 9))
         self.true, self.pred = draw.random((2, self.examples, 4)) < 0.5
         self.true[0], self.pred[0] = (True, False, True, True), (False, True, True, False)
-        self.scores = np.round(draw.random((self.examples, 4)) * 256) / 256  # which float16 holds
+        self.scores = np.round(draw.random((self.examples, 4)) * 256) / 256  # float16 represents these exactly
         self.weights = draw.choice([0.0, 0.1, 1.0, 1e-300, 3e200], self.examples)
 
     def f1_of(self, kind: str) -> float:
@@ -51,7 +51,7 @@ Verb = Callable[[Any, Any, dict[str, Any]], Any]
 
 
 def each(change: Callable[[Any, Any, Any], object], make: Callable[[dict[str, Any]], Any]) -> Verb:
-    """A call for each example."""
+    """A verb that makes one call for each example."""
 
     def verb(y_true: Any, y_pred: Any, options: dict[str, Any]) -> Any:
         counting = make(options)
@@ -63,7 +63,7 @@ def each(change: Callable[[Any, Any, Any], object], make: Callable[[dict[str, An
 
 
 def many(change: Callable[[Any, Any, Any], object], make: Callable[[dict[str, Any]], Any]) -> Verb:
-    """One call."""
+    """A verb that makes one call for the whole batch."""
 
     def verb(y_true: Any, y_pred: Any, options: dict[str, Any]) -> Any:
         counting = make(options)
@@ -110,7 +110,7 @@ EACH: dict[str, Verb] = {
     "slices": each(sliced, lambda options: se.Sliced(se.Evaluator(**options), by="by")),
     "pending": each(pending, lambda options: se.Pending(se.Evaluator(**options))),
 }
-if find_spec("river"):  # which the oldest environment has not
+if find_spec("river"):  # the oldest environment has no river
     from streameval.adapters.river import MacroF1
 
     EACH["River"] = each(update, lambda options: MacroF1(**options))
@@ -124,7 +124,7 @@ MANY: dict[str, Verb] = {
 
 
 def value(counting: Any) -> float:
-    """The macro F1 of whatever counted."""
+    """The macro F1 of any object that has counted."""
     while isinstance(counting, se.Pending):
         counting = counting.evaluator
     counting = counting.total() if isinstance(counting, se.Sliced) else counting
@@ -144,7 +144,7 @@ CASES = [
 
 
 def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
-    """What is wrong with how a form on a side is read, beside sets of labels on the other."""
+    """The errors in reading a form on one side, with sets of labels on the other side."""
     rows, other = (drawn.true, drawn.pred) if side == "true" else (drawn.pred, drawn.true)
     rows = drawn.scores if kind == "scores" else rows
     expected = drawn.f1_of(kind)
@@ -160,14 +160,14 @@ def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
     meant = None if form.vague else expected
     verbs = {f"update_many: {name}": verb for name, verb in MANY.items()}
     verbs |= {} if form.many else {f"update: {name}": verb for name, verb in EACH.items()}
-    half = (side == "true") == (kind == "scores")  # the verbs that each side, or each kind, is tried with briefly
+    half = (side == "true") == (kind == "scores")  # which half of the verbs to try with little effort
     for name, verb in [*verbs.items()][half::2] if BRIEF else verbs.items():
         try:
             counting = verb(*sides(form.batch(rows)), options)
         except se.StreamevalError as error:
             if not form.refused:
                 yield f"{name} refuses: {error}"
-            elif not re.search(form.refused, str(error)) or " --" in str(error):  # an option of the command
+            elif not re.search(form.refused, str(error)) or " --" in str(error):  # or it names a command-line option
                 yield f"{name} does not say {form.refused}: {error}"
             else:
                 yield from dead_ends(str(error), partial(form.batch, rows), name, partial(called, verb), meant)
@@ -198,7 +198,7 @@ def faults(form: Form, side: str, kind: str, drawn: Drawn) -> Iterator[str]:
 def dead_ends(
     message: str, batch: Callable[[], Any], name: str, called: Callable[[Any], float], meant: float | None
 ) -> Iterator[str]:
-    """Where what a message says to write is refused with this message, or where none of it gives what is meant."""
+    """The errors in a message's advice: the advised code raises the same message, or no such code gives ``meant``."""
     values = list[Any]()
     for code in expressions(message):
         try:
@@ -207,14 +207,14 @@ def dead_ends(
         except se.StreamevalError as error:
             if str(error) == message:
                 yield f"{name} says in a circle: {error}"
-        except (AttributeError, TypeError, ValueError):  # of a way that is for data of another kind
+        except (AttributeError, TypeError, ValueError):  # this advice is for data of another kind
             continue
     if values and meant is not None and meant not in [pytest.approx(number) for number in values]:
         yield f"{name} gives {values}, not {meant}: {message}"
 
 
 def differences(form: Form, rows: Any, sets: list[Any], weights: Any, order: slice) -> Iterator[str]:
-    """What is wrong with how a form is read in a batch with weights, and in one that is refused."""
+    """The errors in reading a form in a batch with weights, and in a batch that is refused."""
     one, plain = (se.Evaluator(labels=form.labels, threshold=0.5) for _ in range(2))
     one.update_many(*(form.batch(rows), sets)[order], weights=weights)
     plain.update_many(*(rows.astype(np.float64), sets)[order], weights=weights)
@@ -228,7 +228,7 @@ def differences(form: Form, rows: Any, sets: list[Any], weights: Any, order: sli
 
 
 @pytest.mark.parametrize(("form", "side", "kind"), CASES)
-def test_every_form_is_read_as_meant_or_refused_with_what_to_write(form: Form, side: str, kind: str) -> None:
+def test_every_form_is_read_correctly_or_refused_with_working_advice(form: Form, side: str, kind: str) -> None:
     for seed in range(cases(5)):
         with warnings.catch_warnings():
             warnings.simplefilter("error", se.DataWarning)
@@ -240,13 +240,13 @@ def test_the_page_of_forms_is_up_to_date() -> None:
 
 
 @with_each("mistake", MISTAKES)
-def test_a_common_mistake_is_answered_with_what_to_write(mistake: Mistake) -> None:
+def test_the_error_for_a_common_mistake_says_what_to_write(mistake: Mistake) -> None:
     message = mistake.message()
     assert all(word in message for word in mistake.words), message
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT], ids=str)
-def test_a_missing_example_is_called_so(missing: Any) -> None:
+def test_the_error_for_a_missing_example_says_that_it_is_missing(missing: Any) -> None:
     for call in (lambda ev: ev.update(missing, {1}), lambda ev: ev.update_many([{1}, missing], [{1}, {1}])):
         with pytest.raises(se.InputError, match=r"y_true(\[1\])? is missing"):
             call(se.Evaluator())
@@ -288,7 +288,7 @@ HOLDERS: dict[str, Verb] = {
 
 @with_each("holder", HOLDERS)
 @pytest.mark.parametrize("form", MISSING)
-def test_a_missing_example_has_no_labels_where_one_says_so(form: str, holder: str) -> None:
+def test_a_missing_example_has_no_labels_with_the_option_null_empty(form: str, holder: str) -> None:
     other = [{"b"}, {"a"}, {"a"}]
     for labels in (None, ["a", "b"]) if "booleans" not in form else (["a", "b"],):
         for sides in ((MISSING[form](), other), (other, MISSING[form]())):
@@ -303,7 +303,7 @@ def test_a_missing_example_has_no_labels_where_one_says_so(form: str, holder: st
 
 
 @pytest.mark.parametrize("keep", [[], ["curves"], ["rankings"]])
-def test_missing_scores_are_none_where_one_says_so(keep: list[str]) -> None:
+def test_a_missing_example_has_no_scores_with_the_option_null_empty(keep: list[str]) -> None:
     forms = [[{"a": 0.9}, None], pa.array([[("a", 0.9)], None], pa.map_(pa.string(), pa.float64()))]
     forms += [pl.Series([[0.9], None])] if keep != [] else []
     for scores in forms:

@@ -1,4 +1,4 @@
-"""Lists: labels, rows, or refused since they may be either; the same in every form and in every call."""
+"""A list is read as labels or as a row, or refused as ambiguous, in the same way in every form and call."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ FORMS: dict[str, Callable[[Rows], Any]] = {
 
 
 def named(row: list[Any]) -> Any:
-    """A row with names, as data frames and databases give it."""
-    return namedtuple("Row", [f"c{place}" for place in range(len(row))])(*row)  # noqa: PYI024  # of any width
+    """A row as a named tuple, like those of data frames and databases."""
+    return namedtuple("Row", [f"c{place}" for place in range(len(row))])(*row)  # noqa: PYI024  # any width
 
 
 def of_one(rows: Any) -> Any:
-    """The first of some rows."""
+    """The first row of a collection of rows."""
     return next(iter(rows))
 
 
@@ -95,7 +95,7 @@ def counted(true: Any, pred: Any, **options: Any) -> bytes:
 
 
 @pytest.mark.parametrize(("values", "meant"), [row[1:] for row in READ], ids=[row[0] for row in READ])
-def test_what_a_list_is(values: list[Any], meant: Any):
+def test_a_list_is_read_as_labels_or_as_a_row(values: list[Any], meant: Any):
     for verb in (lambda ev, true, pred: ev.update(true, pred), lambda ev, true, pred: ev.update_many([true], [pred])):
         for mask in (False, True):
             one, other = se.Evaluator(), se.Evaluator()
@@ -115,7 +115,7 @@ def test_what_a_list_is(values: list[Any], meant: Any):
 
 @with_each("kind", REFUSED)
 @pytest.mark.parametrize("form", FORMS)
-def test_a_list_that_may_be_either_is_refused_in_every_form(form: str, kind: str):
+def test_an_ambiguous_list_is_refused_in_every_form(form: str, kind: str):
     row = REFUSED[kind]
     if kind not in ("strings", "signs", "masked") and ("arrow" in form or "polars" in form):
         row = [int(value) for value in row]
@@ -134,7 +134,7 @@ def test_a_list_that_may_be_either_is_refused_in_every_form(form: str, kind: str
         lambda ev, bad: ev.update_many(ids, ids, mask=bad),
     ):
         if form == "series of arrays" and "update_many" not in call.__code__.co_names and kind != "strings":
-            continue  # an array of numbers is a row
+            continue  # a single array of numbers is always a row
         ev = se.Evaluator()
         with pytest.raises(se.InputError, match=EITHER):
             call(ev, FORMS[form](rows))
@@ -142,7 +142,7 @@ def test_a_list_that_may_be_either_is_refused_in_every_form(form: str, kind: str
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_list_that_may_be_either_is_refused_by_every_call(name: str):
+def test_an_ambiguous_list_is_refused_by_every_call(name: str):
     rows, ids = [[1, 0, 1], [0, 1, 1]], [[3], [4]]
     for true, pred in ((rows, ids), (ids, rows), (rows, rows)):
         with pytest.raises(se.InputError, match=EITHER):
@@ -150,13 +150,13 @@ def test_a_list_that_may_be_either_is_refused_by_every_call(name: str):
 
 
 @pytest.mark.parametrize("options", [{"labels": ["a", "b", "c"]}, {"labels": ["a", "b", "c"], "unknown": "ignore"}])
-def test_it_is_refused_before_labels_are_looked_up(options: dict[str, Any]):
+def test_an_ambiguous_list_is_refused_before_labels_are_looked_up(options: dict[str, Any]):
     for rows in ([[1, 0, 1]], pa.array([[1, 0, 1]]), pd.Series([["1", "0", "1"]])):
         with pytest.raises(se.InputError, match=EITHER):
             counted(rows, [["a"]], **options)
 
 
-def test_the_message_says_where_and_both_ways_out_are_open():
+def test_the_message_names_the_place_and_both_of_its_remedies_work():
     rows, pred = [[3], [1, 0, 1], [0, 1, 1]], [[3], [0], [1]]
     message = r"y_true\[1\] is \[1, 0, 1\], which may be indicators or the labels 0 and 1; for indicators give np.asar"
     with pytest.raises(se.InputError, match=message):
@@ -208,23 +208,23 @@ def test_what_is_advised_for_signs_reads_them(form: str, rows: Rows, verb: str):
 
 
 @pytest.mark.parametrize("row", [named(["doc", 1, 0, 1]), named([1000, 0, 0]), named(["doc", "0", "1", "0"])], ids=str)
-def test_a_row_with_names_is_refused_also_where_one_of_them_is_an_id(row: Any):
+def test_an_ambiguous_named_tuple_is_refused_even_if_one_field_is_an_id(row: Any):
     for true, pred in ((row, {3}), ({3}, row)):
         for call in (se.Evaluator().update, lambda *sides: se.Evaluator().update_many(*([side] for side in sides))):
             with pytest.raises(se.InputError, match=r"Row\(.* labels? '?0.* give row\._asdict\(\) or"):
                 call(true, pred)
-    counted([named(["a", 3, 1]), named(["a", "a"]), tuple(row)], [{3}] * 3)  # labels, in a tuple of any kind
+    counted([named(["a", 3, 1]), named(["a", "a"]), tuple(row)], [{3}] * 3)  # these tuples are lists of labels
     counted([row], [{3}], rows="labels")
 
 
 @pytest.mark.parametrize("rows", [None, "indicator"])
 @pytest.mark.parametrize("labels", [None, ["a", "b", "c"]], ids=["undeclared", "declared"])
 @pytest.mark.parametrize("turned", [[True, False, True], [1.0, 0.0, 1.0], [0.9, 0.2, 0.7], [1, 0, 1]], ids=str)
-def test_a_row_whose_names_are_the_labels_is_read_by_name(turned: list[Any], labels: Any, rows: Any):
+def test_a_named_tuple_whose_fields_are_the_labels_is_read_by_name(turned: list[Any], labels: Any, rows: Any):
     if rows is None and {*map(type, turned)} == {int}:
-        return  # refused
+        return  # such rows are refused
     options = {"labels": labels, "rows": rows, "threshold": 0.5}
-    row = namedtuple("Row", ["c", "b", "a"])(*turned)  # noqa: PYI024  # as itertuples gives
+    row = namedtuple("Row", ["c", "b", "a"])(*turned)  # noqa: PYI024  # like a row of pandas' itertuples
     expected = counted([{"a"}], [dict(zip("cba", turned, strict=True))], **options)
     assert counted([{"a"}], [row], **options) == expected
     one = se.Evaluator(**options)
@@ -236,13 +236,13 @@ def test_a_row_whose_names_are_the_labels_is_read_by_name(turned: list[Any], lab
 
 
 def se_with_rows(data: bytes, rows: Any) -> bytes:
-    """The bytes of an evaluator with the same counts and another option."""
+    """The bytes of an evaluator with the same counts and another value of ``rows``."""
     ev = se.Evaluator(rows=rows)
     ev.merge(se.Evaluator.from_bytes(data))
     return ev.to_bytes()
 
 
-def test_rows_is_preserved_and_compares_equal():
+def test_the_option_rows_is_saved_and_ignored_by_equality():
     ev = se.Evaluator(rows="indicator")
     for other in (ev.copy(), se.Evaluator.from_bytes(ev.to_bytes())):
         other.update([1, 0, 1], [1, 1, 1])
@@ -283,7 +283,7 @@ def test_one_and_zero_with_anything_else_are_labels(side: Any):
     assert one == other
 
 
-def test_one_and_zero_are_labels_where_there_are_more_or_where_it_is_a_ranking():
+def test_one_and_zero_are_labels_if_more_labels_are_declared_or_if_the_list_is_a_ranking():
     one, other = se.Evaluator(labels=range(3)), se.Evaluator(labels=range(3))
     one.update([1, 0], [0, 1])
     other.update({0, 1}, {0, 1})
@@ -295,7 +295,7 @@ def test_one_and_zero_are_labels_where_there_are_more_or_where_it_is_a_ranking()
         ranked.update([0], [1, 0, 1])
 
 
-def test_a_single_boolean_or_float_is_a_row_only_where_one_label_is_declared():
+def test_a_single_boolean_or_float_is_a_row_only_if_one_label_is_declared():
     for values in ([True], [1.0], [0.0], [float("nan")]):
         with pytest.raises(se.LabelError, match="one label"):
             se.Evaluator().update(values, {3})
@@ -310,7 +310,7 @@ def test_a_single_boolean_or_float_is_a_row_only_where_one_label_is_declared():
 
 
 @pytest.mark.parametrize("declared", [None, ["a", "b"]])
-def test_an_empty_array_says_nothing(declared: Any):
+def test_an_empty_array_is_an_example_without_labels(declared: Any):
     one, other = (se.Evaluator(labels=declared) for _ in range(2))
     one.update_many([np.array(["a"]), np.array([])], [np.array([]), ["b"]])
     one.update(np.array([]), np.array([]))
@@ -322,7 +322,7 @@ def test_an_empty_array_says_nothing(declared: Any):
 
 
 @pytest.mark.parametrize("members", [(0, 1), ("0", "1"), (0, 1, 2), (-1, 1), ("a", "0", "1")], ids=str)
-def test_a_batch_is_refused_where_one_of_its_examples_is(members: Sequence[Any]):
+def test_a_batch_is_refused_exactly_if_one_of_its_examples_is_refused(members: Sequence[Any]):
     rng = random.Random(3)
     for _ in range(cases(1000)):
         sides = [[rng.choices(members, k=rng.randrange(4)) for _ in range(rng.randrange(1, 4))]]
@@ -346,15 +346,15 @@ def test_a_batch_is_refused_where_one_of_its_examples_is(members: Sequence[Any])
                 assert batch == se.Evaluator()
 
 
-def test_labels_where_rows_are_indicators_are_advised_about_in_these_words():
+def test_labels_are_refused_with_advice_if_rows_are_indicators():
     with pytest.raises(se.InputError, match=r"y_true\[0\] is 10 for label 0; .* labels leave rows='indicator' out"):
         se.Evaluator(rows="indicator").update_many([[10, 1]], [[1, 0]])
-    for form in (list, pd.Series, pl.Series, pa.array, iter):  # strings that are no indicators
+    for form in (list, pd.Series, pl.Series, pa.array, iter):  # other strings than "0" and "1"
         with pytest.raises(se.InputError, match=r"y_true\[0\] is 'a' for label 'a'; truth is"):
             se.Evaluator(labels=["a", "b"], rows="indicator").update_many(form([["a", "b"]]), [[1, 0]])
 
 
-def test_an_empty_list_has_no_labels_also_where_rows_are_indicators():
+def test_an_empty_list_has_no_labels_even_if_rows_are_indicators():
     ev = se.Evaluator(["recall_micro"], rows="indicator")
     ev.update_many([[1, 0], []], [[1, 0], [0, 1]])
     assert ev.get("recall_micro") == 1.0
@@ -371,7 +371,7 @@ def test_ascending_ids_are_never_refused(labels: int):
 
 
 @pytest.mark.parametrize("last", [[True, False, True], {"late": 1}, [0, 0]], ids=["row", "mapping", "refused"])
-def test_a_long_list_is_counted_once_whatever_comes_late(last: Any):
+def test_a_long_list_is_counted_once_even_if_its_last_example_has_another_form(last: Any):
     true = [{number % 3, number // 100} for number in range(2_000)]
     pred = [*true[1:], last]
     ev, single = se.Evaluator(), se.Evaluator()
@@ -389,7 +389,7 @@ def test_a_long_list_is_counted_once_whatever_comes_late(last: Any):
     assert ev == single
 
 
-def test_of_a_series_that_the_fast_path_declines_only_the_first_examples_are_listed_twice(monkeypatch):
+def test_if_the_fast_path_declines_a_series_only_its_first_examples_are_converted_twice(monkeypatch):
     listed: list[int] = []
     for module in (core, readers):
         real = module.lists_in
@@ -404,7 +404,7 @@ def test_of_a_series_that_the_fast_path_declines_only_the_first_examples_are_lis
 
 
 @pytest.mark.parametrize("kind", [list, tuple, set, np.array, lambda labels: np.array(labels, object)])
-def test_a_label_that_is_not_declared_is_named_in_every_collection(kind: Callable[[list[str]], Any]):
+def test_the_error_names_an_undeclared_label_in_every_kind_of_collection(kind: Callable[[list[str]], Any]):
     ev = se.Evaluator(["f1_micro"], labels=["cat", "dog", "bird"])
     with pytest.raises(se.LabelError, match=r"^y_true\[1\]: label 'fish' is not among the 3 declared labels"):
         ev.update_many([kind(["cat"]), kind(["dog", "fish"])], [{"cat"}, {"dog"}])
@@ -437,7 +437,7 @@ ALIKE: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 
 
 @with_each("kind", ALIKE)
-def test_rare_lists_and_columns_are_read_as_meant(kind: str):
+def test_rare_lists_and_columns_are_read_correctly(kind: str):
     rows, meant, options = ALIKE[kind]
     ev, reference = se.Evaluator(**options), se.Evaluator(**options)
     ev.update_many([set()] * len(meant), rows)
@@ -464,7 +464,7 @@ REFUSED_ROWS: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 @with_each("message", REFUSED_ROWS)
-def test_rare_lists_and_columns_are_refused_with_what_is_wrong(message: str):
+def test_rare_lists_and_columns_are_refused_with_the_reason(message: str):
     rows, options = REFUSED_ROWS[message]
     with pytest.raises(se.InputError, match=message):
         se.Evaluator(**options).update_many([set()], rows)

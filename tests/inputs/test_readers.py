@@ -34,7 +34,7 @@ from tests.support.effort import cases
 CHECK = settings(max_examples=cases(150))
 
 Bits = np.ndarray
-"""0, 1, and in truths NaN where unknown; shape (examples, labels)."""
+"""An array of 0, 1, and in truths NaN for unknown cells; shape (examples, labels)."""
 
 NAMES = ("bird", "cat", "dog", "🙂", "e\u0301")
 
@@ -64,7 +64,7 @@ def drawn(seed: int, *, examples: int = 23, unknown: bool = False) -> Bits:
 def by_loops(
     true: Bits, pred: Bits, mask: Bits | None = None, weights: np.ndarray | None = None, **setup: object
 ) -> se.Evaluator:
-    """The reference: one example at a time, as mappings that name every label."""
+    """The reference: an evaluator that has counted each example as mappings that name every label."""
     ev = se.Evaluator(**setup)
     for row in range(len(true)):
         ev.update(
@@ -109,7 +109,7 @@ def with_stored_zeros(bits: Bits) -> sp.csr_array:
 
 
 def with_unaligned_indices(bits: Bits) -> sp.csr_array:
-    """As those read from the bytes of a file are, behind a header of any length."""
+    """A matrix whose index arrays are unaligned, like arrays read from a file after a header."""
     matrix = sp.csr_array(bits)
     matrix.indices, matrix.indptr = (
         np.frombuffer(b"\0" + part.tobytes(), part.dtype, offset=1) for part in (matrix.indices, matrix.indptr)
@@ -130,7 +130,7 @@ def with_unsorted_indices(bits: Bits) -> sp.csr_matrix:
 
 
 def with_duplicates(bits: Bits) -> sp.csr_array:
-    """Each cell stored three times; they add up."""
+    """A matrix that stores each cell in three parts, which add up."""
     count, width = bits.shape
     values = np.stack([bits - 2, np.full(bits.shape, 3.0), np.full(bits.shape, -1.0)], axis=2).reshape(-1)
     columns = np.tile(np.repeat(np.arange(width), 3), count)
@@ -229,7 +229,7 @@ def labels_of(bits: Bits) -> list[list[str]]:
 
 
 class LikePolars:
-    """A column with the methods of one of polars, as narwhals has them."""
+    """Has the interface of a column of narwhals, which is like that of polars."""
 
     def __init__(self, rows: list[Any]) -> None:
         self._rows = rows
@@ -245,20 +245,20 @@ class LikePolars:
 
 
 class LikeAwkward:
-    """An array of lists with what those of Awkward have."""
+    """Has the interface of an Awkward array of lists."""
 
     def __init__(self, rows: list[Any]) -> None:
         self._rows, self.typestr = rows, f"{len(rows)} * var * string"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._rows, dtype)  # an error where their lengths differ
+        return np.array(self._rows, dtype)  # raises if the lengths of the lists differ
 
     def to_list(self) -> list[Any]:
         return self._rows
 
 
 class LikeNarwhals:
-    """A data frame with what those of narwhals have."""
+    """Has the interface of a data frame of narwhals."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
@@ -275,7 +275,7 @@ class LikeNarwhals:
 
 
 class LikeDataset:
-    """A dataset of rows with what those of Hugging Face have."""
+    """Has the interface of a dataset of Hugging Face."""
 
     def __init__(self, rows: list[dict[str, object]]) -> None:
         self._rows, self.num_rows, self.column_names = rows, len(rows), list(NAMES)
@@ -444,7 +444,7 @@ def test_forms_with_names_need_no_declared_labels(form: str):
     make = FORMS[form]
     ev, reference = se.Evaluator(), se.Evaluator()
     ev.update_many(make(true), make(pred))
-    for row in range(len(true)):  # a list of labels says nothing of those that it leaves out
+    for row in range(len(true)):  # a list of labels does not mention the labels that it leaves out
         input_rows = [
             mappings(bits[row : row + 1]) if form in FRAMES else labels_of(bits[row : row + 1]) for bits in (true, pred)
         ]
@@ -453,7 +453,7 @@ def test_forms_with_names_need_no_declared_labels(form: str):
     assert ev.get() == by_loops(true, pred).get()
 
 
-MIXED = [form for form in FORMS if "shuffled" not in form]  # an array together with such a frame is refused
+MIXED = [form for form in FORMS if "shuffled" not in form]  # arrays together with shuffled frames are refused
 
 
 @CHECK
@@ -465,7 +465,7 @@ def test_any_three_forms_go_together(form_true: str, form_pred: str, form_mask: 
     assert ev.to_bytes() == by_loops(true, pred, mask, labels=NAMES, unknown="add").to_bytes()
 
 
-def test_lists_that_have_one_length_by_chance_are_no_matrix_where_their_type_says_lists() -> None:
+def test_lists_of_equal_length_are_no_matrix_if_their_type_is_a_list_type() -> None:
     labels = [[0], [1], [1]]
     expected, got = se.Evaluator(), se.Evaluator()
     expected.update_many(labels, labels[::-1])
@@ -485,11 +485,11 @@ def test_labels_of_nameless_columns_are_their_positions(form: str):
 
 
 @with_each("form", MATRICES)
-def test_a_matrix_with_a_frame_takes_its_names(form: str):
+def test_a_matrix_takes_its_names_from_a_frame_on_the_other_side(form: str):
     true, pred = drawn(9), drawn(10)
     for y_true, y_pred in ((frame(true), MATRICES[form](pred)), (MATRICES[form](true), frame(pred))):
         if isinstance(y_true, list | Iterator) or isinstance(y_pred, list | Iterator) or "array of rows" in form:
-            continue  # rows are examples of their own
+            continue  # these forms are read row by row, not as a matrix
         ev = se.Evaluator()
         ev.update_many(y_true, y_pred)
         assert ev.to_bytes() == by_loops(true, pred).to_bytes()
@@ -500,19 +500,19 @@ def test_a_matrix_with_a_frame_takes_its_names(form: str):
 
 
 @with_each("labels", [None, NAMES])
-def test_a_mask_without_names_beside_frames_in_different_orders_is_refused(labels: Sequence[str] | None):
+def test_a_mask_without_names_is_refused_if_the_frames_have_different_orders(labels: Sequence[str] | None):
     shuffled = FORMS["pandas, columns shuffled"](drawn(9))
     ev = se.Evaluator(labels=labels)
     for y_true, y_pred in ((shuffled, frame(drawn(10))), (frame(drawn(10)), shuffled)):
         with pytest.raises(se.InputError, match=r"mask has no column names.* are in different orders"):
             ev.update_many(y_true, y_pred, mask=drawn(11))
-    few = frame(drawn(10))[[NAMES[0], NAMES[1]]]  # no array has as few columns, so that only one order is in question
+    few = frame(drawn(10))[[NAMES[0], NAMES[1]]]  # the mask has more columns, so its order can only be the other one
     ev.update_many(few, frame(drawn(9)), mask=drawn(11))
     assert ev.get() == by_loops(few.reindex(columns=NAMES, fill_value=0).to_numpy(), drawn(9), drawn(11)).get()
 
 
 @with_each("row", [np.array([1, 0]), pd.Series([1, 0]), pd.DataFrame([[1, 0]])])
-def test_words_with_nameless_columns_are_refused_in_update_and_update_many(row: Any):
+def test_string_labels_with_nameless_columns_are_refused_in_update_and_update_many(row: Any):
     rows = pd.DataFrame([row]) if isinstance(row, pd.Series) else np.atleast_2d(row) if row.ndim == 1 else row
     for call in (
         lambda ev: ev.update({"cat"}, row),
@@ -624,7 +624,7 @@ def test_unknown_truths_are_masked_in_every_form(form: str):
 
 
 @pytest.mark.parametrize("kind", [bool, int, float])
-def test_what_is_missing_among_categories_that_differ_is_missing(kind: type):
+def test_missing_values_in_categorical_columns_with_different_categories_are_missing(kind: type):
     frame = pd.DataFrame({"a": pd.Categorical([kind(1), None]), "b": pd.Categorical([kind(1), kind(0)])})
     ev, expected = se.Evaluator(), se.Evaluator()
     ev.update_many(frame, [{"a"}, {"b"}])
@@ -675,7 +675,7 @@ def test_every_form_of_a_mask_hides_the_same_cells(mask: object):
         assert many.to_bytes() == expected.to_bytes()
 
 
-def test_masked_cells_count_nowhere_else():
+def test_masked_cells_are_counted_only_as_masked():
     ev = se.Evaluator()
     ev.update({"a", "b"}, {"b", "c"}, mask={"b", "d"})
     table = ev.per_label()
@@ -751,7 +751,7 @@ def test_an_example_without_labels_is_an_example(empty: object):
 
 
 @pytest.mark.parametrize("kind", [object, "U3"])
-def test_arrays_of_labels_are_lists_of_them_also_where_some_are_empty(kind: object):
+def test_arrays_of_labels_are_read_as_lists_even_if_some_are_empty(kind: object):
     rows, rest = [["a", "b"], [], ["c"], ["a"]], [["a"], ["b"], [], ["c", "a"]]
     expected = se.Evaluator()
     expected.update_many(rows, rest)
@@ -803,7 +803,7 @@ class Number(IntEnum):
 
 
 class Shouting(str):
-    """A string that hashes and compares as none other does."""
+    """A string with a hash and an equality of its own."""
 
     __slots__ = ()
 
@@ -844,7 +844,7 @@ def test_labels_of_subclasses_are_the_plain_labels(input_label: object, label: s
 
 
 class Folded(str):
-    """A string that compares without regard to case."""
+    """A string whose hash and equality ignore case."""
 
     __slots__ = ()
 
@@ -855,7 +855,7 @@ class Folded(str):
         return isinstance(other, str) and self.lower() == other.lower()
 
 
-def test_what_a_label_of_a_subclass_stands_for_does_not_depend_on_what_came_before():
+def test_the_plain_label_of_a_str_subclass_does_not_depend_on_earlier_examples():
     met, fresh = se.Evaluator(), se.Evaluator()
     for _ in range(3):
         met.update({"a": True}, {"a": True})
@@ -868,13 +868,13 @@ def test_what_a_label_of_a_subclass_stands_for_does_not_depend_on_what_came_befo
 
 
 class One:
-    """Stands for 1 where an integer is due, but is none."""
+    """An object that is no integer, but converts to 1 by ``__index__``."""
 
     def __index__(self) -> int:
         return 1
 
 
-def test_what_is_only_like_an_integer_is_read_alike_in_every_mapping():
+def test_an_object_with_index_is_read_alike_in_every_kind_of_mapping():
     def outcome(true: dict, pred: dict) -> bytes | str:
         ev = se.Evaluator()
         for _ in range(3):
@@ -919,7 +919,7 @@ def test_labels_that_look_alike_are_different_labels():
     assert se.Evaluator.from_bytes(ev.to_bytes()).labels == ev.labels
 
 
-def test_dicts_that_repeat_their_labels_are_read_afresh_each_time():
+def test_dicts_with_the_same_labels_are_each_read_correctly():
     ev, reference = se.Evaluator(), se.Evaluator()
     drawn_bits = np.random.default_rng(14).integers(0, 2, (2, 200, 3)).tolist()
     for step, (true, pred) in enumerate(zip(*drawn_bits, strict=True)):
@@ -935,7 +935,7 @@ def test_dicts_that_repeat_their_labels_are_read_afresh_each_time():
     assert ev.to_bytes() == reference.to_bytes()
 
 
-def test_declared_labels_keep_their_order_and_met_ones_are_sorted():
+def test_declared_labels_retain_their_order_and_new_labels_are_sorted():
     ev = se.Evaluator(labels=["z", 3, "a"], unknown="add")
     ev.update({"b", 10, "B"}, {-1, "z"})
     assert ev.labels == ("z", 3, "a", -1, 10, "B", "b")
@@ -1138,7 +1138,7 @@ def test_integer_scores_of_any_size_are_compared_exactly(form: str, scores: list
             table = pa.table({"a": pa.array([scores[0]]), "b": pa.array([scores[1]])})
         except (OverflowError, pa.ArrowInvalid):
             return
-    kind = object if max(scores) > 2**1024 else None  # pandas makes a column of no larger ones itself
+    kind = object if max(scores) > 2**1024 else None  # pandas cannot choose a type for larger integers
     input_scores = {
         "array": lambda: np.array([scores], object),
         "row": lambda: [np.array(scores, object)],
@@ -1195,7 +1195,7 @@ DECISIONS: dict[str, Callable[[], object]] = {
 
 
 @with_each("form", DECISIONS)
-def test_collections_and_booleans_are_decisions_also_where_numbers_are_scores(form: str):
+def test_collections_and_booleans_are_decisions_even_if_numbers_are_scores(form: str):
     for threshold in (0.5, 2.0, 0.0, -1.0, {"a": 2.0, "b": -1.0}):
         ev = se.Evaluator(labels=["a", "b"], threshold=threshold)
         ev.update_many([{"b"}], DECISIONS[form]())
@@ -1211,7 +1211,7 @@ def test_truths_and_masks_are_never_compared_with_the_threshold():
     assert ev.to_bytes() == reference.to_bytes()
 
 
-def test_a_threshold_mapping_serves_labels_that_are_not_declared():
+def test_a_threshold_mapping_applies_to_undeclared_labels():
     limits = {"a": 0.5, "b": 0.9, 3: -1.0}
     ev = se.Evaluator(threshold=limits)
     ev.update({"a"}, {"a": 0.5, "b": 0.8, 3: -0.5})
@@ -1221,8 +1221,8 @@ def test_a_threshold_mapping_serves_labels_that_are_not_declared():
     assert ev.per_label().fp.tolist() == [1, 0, 0]
 
 
-def test_thresholds_for_many_labels_are_the_same_from_arrays_mappings_and_bytes():
-    labels = [f"label {number}" for number in range(20_000)]  # which takes minutes if each is looked for among all
+def test_thresholds_for_many_labels_are_equal_from_arrays_mappings_and_bytes():
+    labels = [f"label {number}" for number in range(20_000)]  # a linear search for each label would take minutes
     limits = np.linspace(0.0, 1.0, 20_000)
     ev = se.Evaluator([], labels=labels, threshold=limits)
     assert ev == se.Evaluator([], labels=labels, threshold=dict(zip(labels, limits.tolist(), strict=True)))
@@ -1230,7 +1230,7 @@ def test_thresholds_for_many_labels_are_the_same_from_arrays_mappings_and_bytes(
 
 
 class Scalar:
-    """A tensor without dimensions."""
+    """Has the interface of a tensor without dimensions."""
 
     ndim = 0
 
@@ -1242,7 +1242,7 @@ class Scalar:
 
 
 class Eager:
-    """One of TensorFlow, which has no `item`."""
+    """Has the interface of such a tensor of TensorFlow, which has no `item`."""
 
     ndim = 0
 
@@ -1269,7 +1269,7 @@ def test_tensors_of_tensorflow_are_scores_and_decisions():
         {"a": Scalar(0.1), "b": Scalar(0.2), "c": Scalar(0.3)},
     ],
 )
-def test_thresholds_of_libraries_are_those_of_their_labels(threshold: object):
+def test_thresholds_as_objects_of_other_libraries_apply_to_their_labels(threshold: object):
     ev, expected = (
         se.Evaluator(labels=["b", "a", "c"], threshold=bound, keep=["curves"])
         for bound in (threshold, {"a": 0.1, "b": 0.2, "c": 0.3})
@@ -1325,7 +1325,7 @@ def test_weights_may_be_any_vector_of_numbers(weights: object):
     assert ev.to_bytes() == reference.to_bytes()
 
 
-def test_integer_weights_that_a_float_equals_are_accepted_wherever_weights_are():
+def test_integer_weights_that_equal_a_float_are_accepted_by_update_and_update_many():
     for weight in (2**53, 2**64, 2**100, 10**22):
         one, many = se.Evaluator(), se.Evaluator()
         one.update({"a"}, {"a"}, weight=weight)
@@ -1333,7 +1333,7 @@ def test_integer_weights_that_a_float_equals_are_accepted_wherever_weights_are()
         assert one.to_bytes() == many.to_bytes()
 
 
-def test_weights_of_one_are_no_weights():
+def test_weights_of_one_give_the_same_state_as_no_weights():
     ev, reference = se.Evaluator(), se.Evaluator()
     ev.update({"a"}, {"b"}, weight=1)
     ev.update_many([{"a"}, {"b"}], [{"b"}, {"b"}], weights=[1.0, 1.0])
@@ -1348,7 +1348,7 @@ def test_weights_of_one_are_no_weights():
 
 
 @pytest.mark.parametrize(("examples", "width"), [(70_000, 3), (300, 3000), (2, 30_000), (600, 1)])
-def test_forms_agree_across_the_internal_pieces(examples: int, width: int):
+def test_forms_agree_for_batches_longer_than_internal_pieces(examples: int, width: int):
     source = np.random.default_rng(17)
     density = min(0.5, 5 / width)
     true, pred, hidden = (source.random((examples, width)) < density for _ in range(3))
@@ -1369,7 +1369,7 @@ def test_forms_agree_across_the_internal_pieces(examples: int, width: int):
 
 @pytest.mark.parametrize("odd", [np.array(["cat"]), {np.str_("cat")}], ids=["array", "set"])
 @pytest.mark.parametrize("at", [499, 500, 1200])
-def test_lists_with_an_example_of_another_form_after_pieces_that_were_counted(at: int, odd: object):
+def test_an_example_of_another_form_in_a_long_list_is_counted_like_one_by_one(at: int, odd: object):
     y_true, y_pred = [["cat", "dog"], {"bird"}] * 700, [{"cat"}, ["bird", "dog"]] * 700
     y_true[at] = odd
     ev, one_by_one = se.Evaluator(), se.Evaluator()
@@ -1380,7 +1380,7 @@ def test_lists_with_an_example_of_another_form_after_pieces_that_were_counted(at
 
 
 def framed(array: np.ndarray, before: tuple[int, int], step: tuple[int, int]) -> np.ndarray:
-    """The same values within a larger array of ones."""
+    """The same values as a view into a larger array of ones."""
     height, width = (start + size * by for start, size, by in zip(before, array.shape, step, strict=True))
     outer = np.ones((height + 1, width + 1), array.dtype)
     inner = outer[before[0] :: step[0], before[1] :: step[1]][: array.shape[0], : array.shape[1]]
@@ -1389,7 +1389,7 @@ def framed(array: np.ndarray, before: tuple[int, int], step: tuple[int, int]) ->
 
 
 def unaligned(array: np.ndarray) -> np.ndarray:
-    """The same values, one byte off."""
+    """The same values at an address that is one byte off alignment."""
     raw = np.zeros(array.nbytes + 1, np.uint8)
     inner = np.frombuffer(raw.data, array.dtype, array.size, 1).reshape(array.shape)
     inner[...] = array
@@ -1492,7 +1492,7 @@ def test_a_sparse_matrix_whose_empty_cells_are_predictions_is_read_in_small_piec
     assert ev.per_label().fp.tolist() == [40_000] * 300
 
 
-def test_a_generator_is_not_read_ahead():
+def test_a_generator_is_read_in_pieces_of_bounded_length():
     ev = se.Evaluator()
     alive = 0
     most = 0
@@ -1563,7 +1563,7 @@ def test_the_number_of_labels_may_be_an_integer_of_numpy(number: Any):
 
 
 @pytest.mark.parametrize("rows", [se.PackedRows([[1], [1, 2]], 3), se.TopK([[1], [1, 2]])], ids=["bits", "top"])
-def test_rows_of_several_lengths_are_no_array(rows: Any):
+def test_rows_of_different_lengths_are_refused_as_an_array(rows: Any):
     with pytest.raises(se.InputError, match=r"cannot be read as an array: .*inhomogeneous"):
         se.Evaluator(["one_error" if isinstance(rows, se.TopK) else "f1_micro"]).update_many([[0], [0]], rows)
 
@@ -1572,7 +1572,7 @@ def test_rows_of_several_lengths_are_no_array(rows: Any):
 @pytest.mark.parametrize(
     ("protocol", "kind"), [("__array__", "array"), ("__arrow_c_stream__", "array or table of Arrow")]
 )
-def test_what_reading_an_object_raises_names_its_argument_unless_it_is_an_interruption(
+def test_an_error_while_reading_an_object_names_its_argument_unless_it_is_an_interruption(
     error: type[BaseException], protocol: str, kind: str
 ):
     def read(*_: object, **__: object) -> None:
@@ -1584,14 +1584,14 @@ def test_what_reading_an_object_raises_names_its_argument_unless_it_is_an_interr
     assert str(raised.value).startswith(f"y_pred cannot be read as an {kind}: gone" if error is ValueError else "gone")
 
 
-def test_indices_beyond_signed_integers_are_padding_as_negative_ones_are():
+def test_unsigned_indices_beyond_int64_are_padding_like_negative_indices():
     padded, unsigned = (se.Evaluator(["one_error"]) for _ in range(2))
     padded.update_many([[0]], se.TopK(np.array([[0, -1]])))
     unsigned.update_many([[0]], se.TopK(np.array([[0, -1]]).astype(np.uint64)))
     assert unsigned == padded
 
 
-def test_bits_are_decisions_whatever_the_threshold_and_no_scores():
+def test_bits_are_decisions_at_any_threshold_and_are_refused_as_scores():
     true, pred = drawn(11), drawn(12)
     ev, reference = se.Evaluator(threshold=0.5), se.Evaluator(threshold=0.5)
     ev.update_many(packed(true), packed(pred))
@@ -1603,7 +1603,7 @@ def test_bits_are_decisions_whatever_the_threshold_and_no_scores():
 
 @pytest.mark.parametrize("form", [packed, arrow_booleans])
 def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object], monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(state_set, "_PER_THREAD", 100)  # or 300 examples would be counted by one thread
+    monkeypatch.setattr(state_set, "_PER_THREAD", 100)  # otherwise one thread would count all 300 examples
     true, pred = drawn(13, examples=300), drawn(14, examples=300)
     where = {"where": np.arange(300) % 3}
     holders: list[Callable[[], Any]] = [
@@ -1629,7 +1629,7 @@ def test_holders_of_evaluators_read_bits(form: Callable[[Bits], object], monkeyp
     assert one.to_bytes() == other.to_bytes()
 
 
-def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():
+def test_bits_set_after_the_last_label_are_refused_by_slices_and_windows():
     wrong = se.PackedRows(np.full((40, 1), 255, np.uint8), 5)
     for holder in (se.Rolling(se.Evaluator(), size=9), se.Fading(se.Evaluator(), half_life=9)):
         with pytest.raises(se.InputError, match="bits set after"):
@@ -1640,11 +1640,11 @@ def test_bits_set_behind_the_labels_are_refused_by_slices_and_windows():
 
 @with_each("width", [1, 7, 8, 9, 20, 64])
 @with_each("rows", [0, 1, 8, 15, 260])
-def test_boolean_columns_become_rows_wherever_their_bits_begin(width: int, rows: int):
+def test_boolean_columns_of_arrow_become_rows_at_any_bit_offset(width: int, rows: int):
     cells = np.random.default_rng(width).random((rows, width)) < 0.5
     columns = []
     for place, column in enumerate(cells.T):
-        # What stands before and behind in the same bytes must not be read.
+        # The column begins within a byte, and bits before and after it must not be read.
         surrounded = pa.array(np.concatenate([np.ones(place, np.bool_), column, np.ones(9, np.bool_)]))
         array = surrounded[place : place + rows]
         parts = [array[: rows // 3], array[rows // 3 :]] if place % 3 else [array]
@@ -1656,7 +1656,7 @@ def test_boolean_columns_become_rows_wherever_their_bits_begin(width: int, rows:
 
 @pytest.mark.parametrize("options", [{}, {"labels": range(21)}, {"threshold": 0.5}, {"keep": ["pairs"]}], ids=str)
 @pytest.mark.parametrize("bitorder", ["big", "little"])
-def test_bits_count_as_their_cells_however_few_there_are(options: dict[str, Any], bitorder: str):
+def test_bits_are_counted_like_their_cells_in_batches_of_any_size(options: dict[str, Any], bitorder: str):
     rng = np.random.default_rng(4)
     ev, plain = se.Evaluator(**options), se.Evaluator(**options)
     for rows in (40, 1, 0, 3, 2_729, 2_731, 4_000, 7):
@@ -1674,8 +1674,8 @@ def test_bits_count_as_their_cells_however_few_there_are(options: dict[str, Any]
 
 
 @pytest.mark.parametrize("labels", [1, 20])
-def test_scores_are_placed_as_they_are_where_a_finaliser_uses_the_same_object(labels: int):
-    """Python 3.11 collects garbage where arrays are made for scores; later ones do not."""
+def test_placed_scores_are_right_if_a_finaliser_updates_the_same_object(labels: int):
+    """Python 3.11 may run the garbage collector when arrays for scores are created; later versions do not."""
     true, pred, calls = {"b", "c", "d"}, {"a": 0.1, "b": 0.7, "c": 0.3}, list[int]()
 
     class Garbage:
@@ -1714,7 +1714,7 @@ def test_scores_are_placed_as_they_are_where_a_finaliser_uses_the_same_object(la
 
 
 @pytest.mark.parametrize("window", [False, True])
-def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_same_object(window: bool):
+def test_reverting_an_example_of_scores_is_right_if_a_finaliser_updates_the_same_object(window: bool):
     true, pred, other = {"b", "c"}, {"a": 0.1, "b": 0.7, "c": 0.3}, {"c": 0.2, "a": 0.9}
     said = list[str]()
 
@@ -1760,7 +1760,7 @@ def test_an_example_of_scores_is_taken_back_as_it_is_where_a_finaliser_uses_the_
     assert "None" in messages
 
 
-def test_a_form_with_a_mark_that_others_have_too_is_entered_before_another(monkeypatch: pytest.MonkeyPatch):
+def test_a_form_can_be_registered_before_another_form_with_the_same_mark(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(forms, "_MARKS", [*forms._MARKS])
 
     class Shared:

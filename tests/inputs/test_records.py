@@ -1,4 +1,4 @@
-"""What an object remembers of its input: how wide rows without names were, and whether labels were strings."""
+"""An object remembers the width of rows without names, and whether labels were strings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sparse_matrices(example: Any) -> Callable[[Any], None]:
 
 
 class BySlice(se.Sliced):
-    """Slices whose examples take turns, so that each is the first of its slice."""
+    """Slices that put successive examples into different slices, so that each is the first of its slice."""
 
     def update(self, y_true: Any, y_pred: Any, **keywords: Any) -> None:
         super().update(y_true, y_pred, where={"n": self.total().examples}, **keywords)
@@ -65,7 +65,7 @@ def silent() -> Iterator[None]:
 
 @with_each("make", HOLDERS.values())
 @with_each("read", READS)
-def test_between_calls_wider_rows_add_labels_and_narrower_ones_are_warned_of_once(make: Any, read: Any):
+def test_wider_rows_in_later_calls_add_labels_and_narrower_rows_cause_one_warning(make: Any, read: Any):
     holder = make()
     with silent():
         read(ROW)(holder)
@@ -85,7 +85,7 @@ def test_between_calls_wider_rows_add_labels_and_narrower_ones_are_warned_of_onc
 @with_each("make", HOLDERS.values())
 @with_each("read", READS)
 @with_each("name", [updates, batches])
-def test_rows_without_names_and_labels_that_are_strings_exclude_each_other(make: Any, read: Any, name: Any):
+def test_rows_without_names_and_string_labels_exclude_each_other(make: Any, read: Any, name: Any):
     for first, second in ((read(ROW), name({"a", 1})), (name({"a", 1}), read(ROW))):
         holder = make()
         first(holder)
@@ -106,7 +106,7 @@ def by_pending(ev: Any, y_true: Any, y_pred: Any) -> None:
 
 
 @pytest.mark.parametrize("read", [updates, batches])
-def test_what_took_back_every_example_accepts_what_an_equal_object_accepts(read: Any):
+def test_an_object_that_reverted_every_example_accepts_the_same_input_as_an_equal_object(read: Any):
     ev, sliced, names = se.Evaluator(), BySlice(se.Evaluator(), by="n"), {"a", 1}
     for holder, take_back in (
         (ev, lambda: ev.revert(ROW, ROW)),
@@ -140,7 +140,7 @@ def test_what_took_back_every_example_accepts_what_an_equal_object_accepts(read:
         lambda: se.Fading(se.Evaluator(), half_life=1.0),
     ],
 )
-def test_what_evicted_every_example_accepts_what_an_equal_object_accepts(make: Any, first: Any):
+def test_a_window_that_evicted_every_example_accepts_the_same_input_as_an_equal_object(make: Any, first: Any):
     second = {"a", 1} if first is ROW else ROW
     for many in (False, True):
         window, fresh = make(), make()
@@ -156,7 +156,7 @@ def test_what_evicted_every_example_accepts_what_an_equal_object_accepts(make: A
 
 
 def emptied(counting: Any, first: Any) -> Any:
-    """An object that counted an example and took it back, or evicted it."""
+    """The object after it has counted an example and unmerged or evicted it."""
     if getattr(counting, "timed", False):
         counting.update(first, first, t=0.0)
         counting.advance(100.0)
@@ -171,7 +171,7 @@ def emptied(counting: Any, first: Any) -> Any:
     "make",
     [se.Evaluator, lambda: BySlice(se.Evaluator(), by="n"), lambda: se.TimeRolling(se.Evaluator(), period=1.0)],
 )
-def test_labels_of_examples_that_are_gone_are_not_counted_beside_columns_without_names(make: Any, many: bool):
+def test_strings_are_refused_after_nameless_rows_even_if_earlier_examples_had_these_strings(make: Any, many: bool):
     counting = emptied(make(), {"a", 1})
     time = {"t": 100.0} if getattr(counting, "timed", False) else {}
     counting.update(ROW, ROW, **time)
@@ -196,7 +196,7 @@ FAILING: dict[str, Callable[[Any], None]] = {
 
 
 class AtOnce(se.TimeRolling):
-    """A window of which all examples come at the same time."""
+    """A window whose examples all have the same time."""
 
     def update(self, y_true: Any, y_pred: Any, **keywords: Any) -> None:
         super().update(y_true, y_pred, t=0.0, **keywords)
@@ -216,7 +216,9 @@ class AtOnce(se.TimeRolling):
         lambda: se.Evaluator(["roc_auc_macro"]),
     ],
 )
-def test_labels_of_a_call_that_failed_are_not_counted_beside_columns_without_names(make: Any, counted: Any, fail: Any):
+def test_strings_are_refused_after_nameless_rows_even_if_a_failed_call_had_these_strings(
+    make: Any, counted: Any, fail: Any
+):
     holder = make()
     value = 0.7 if getattr(holder, "reads_scores", False) else 1.0
     if counted is not None:
@@ -241,7 +243,7 @@ def weighted(ev: Any) -> None:
 
 @with_each("count", [plain, weighted, batches({"a"})])
 @with_each("make", HOLDERS.values())
-def test_labels_that_are_refused_beside_columns_without_names_are_refused_again(make: Any, count: Any):
+def test_strings_that_were_refused_after_nameless_rows_are_refused_again(make: Any, count: Any):
     holder = make()
     for _ in range(120):  # so that the fast path counts
         holder.update(ROW, ROW)
@@ -265,7 +267,7 @@ def test_labels_that_are_refused_beside_columns_without_names_are_refused_again(
         lambda: AtOnce(se.Evaluator(), period=9.0),
     ],
 )
-def test_a_row_is_refused_also_where_strings_were_first_in_a_call_that_failed(
+def test_a_nameless_row_is_refused_after_strings_that_were_first_in_a_failed_call(
     make: Any, examples: int, count: Any, fail: Any
 ):
     holder = make()
@@ -286,7 +288,7 @@ def test_a_row_is_refused_also_where_strings_were_first_in_a_call_that_failed(
     assert holder.to_bytes() == before
 
 
-def test_labels_of_a_prediction_that_was_tried_are_not_counted_beside_columns_without_names():
+def test_strings_are_refused_after_nameless_rows_even_if_a_pending_prediction_has_these_strings():
     ev = se.Evaluator()
     ev.update({1}, {1})
     se.Pending(ev).predict("id", {"a"})
@@ -306,22 +308,20 @@ def test_labels_of_a_prediction_that_was_tried_are_not_counted_beside_columns_wi
         lambda: se.Fading(se.Evaluator(), half_life=1.0),
     ],
 )
-def test_what_has_no_example_any_more_merges_with_whatever_an_equal_object_merges_with(
-    make: Any, first: Any, second: Any
-):
+def test_an_emptied_object_merges_with_the_same_objects_as_an_equal_object(make: Any, first: Any, second: Any):
     whole = make()
     whole.update(second, second, **({"t": 100.0} if getattr(whole, "timed", False) else {}))
     into, of = emptied(make(), first), whole.copy()
     into.merge(whole)
     of.merge(emptied(make(), first))
     assert into == of == whole
-    for one in (into, of):  # which still knows what it has counted
+    for one in (into, of):  # both remember the form of the examples that they hold
         with pytest.raises(se.InputError, match=r"strings, but|but the labels are strings"):
             one.update(first, first, **({"t": 100.0} if getattr(whole, "timed", False) else {}))
 
 
 @pytest.mark.parametrize("read", READS)
-def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
+def test_a_nameless_row_is_refused_after_strings_that_were_loaded_or_merged(read: Any):
     names = se.Evaluator()
     names.update({"a", 0, 1, 2}, {"a"})
     loaded, merged, late = se.Evaluator.from_bytes(names.to_bytes()), se.Evaluator(), se.Evaluator()
@@ -347,7 +347,7 @@ def test_a_row_is_refused_also_where_strings_were_loaded_or_merged(read: Any):
 
 @pytest.mark.parametrize("read", READS)
 @with_each("make", HOLDERS.values())
-def test_a_row_is_refused_where_strings_are_in_any_part_of_what_was_loaded(make: Any, read: Any):
+def test_a_nameless_row_is_refused_if_any_part_of_a_loaded_object_has_strings(make: Any, read: Any):
     holder = make()
     for example in ({"a"}, {0}):
         holder.update(example, example)
@@ -380,7 +380,7 @@ def looked_at(holder: Any) -> Any:
 
 
 def counted_at(holder: Any, place: int, example: Any, *, many: bool = False) -> Any:
-    """An object in one part of which an example was counted: a slice, a time or a shard of this number."""
+    """The object after it has counted an example in the slice, at the time or in the shard with number ``place``."""
     if isinstance(holder, se.Ledger):
         holder.put(place, 0, counted_at(se.Evaluator(), place, example, many=many))
         return holder
@@ -400,7 +400,7 @@ def counted_at(holder: Any, place: int, example: Any, *, many: bool = False) -> 
 @with_each("start", [lambda holder: holder, loaded, looked_at])
 @pytest.mark.parametrize("first", ["names", "rows"])
 @pytest.mark.parametrize("name", MERGING)
-def test_rows_and_strings_exclude_each_other_also_after_merges_of_what_was_loaded(
+def test_nameless_rows_and_strings_exclude_each_other_after_merges_of_loaded_objects(
     name: str, first: str, start: Any, many: bool
 ):
     make, before, after = MERGING[name], *(({"a"}, ROW) if first == "names" else (ROW, {"a"}))
@@ -422,7 +422,7 @@ def test_rows_and_strings_exclude_each_other_also_after_merges_of_what_was_loade
 
 @with_each("start", [loaded, looked_at])
 @pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
-def test_what_has_counted_rows_and_loaded_strings_do_not_merge(name: str, start: Any):
+def test_an_object_with_nameless_rows_does_not_merge_with_loaded_strings(name: str, start: Any):
     rows, names = counted_at(MERGING[name](), 1, ROW), start(counted_at(MERGING[name](), 2, {"a"}))
     for one, two in ((rows, names), (names, rows)):
         before = one.to_bytes(), two.to_bytes()
@@ -434,7 +434,7 @@ def test_what_has_counted_rows_and_loaded_strings_do_not_merge(name: str, start:
 
 
 @pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
-def test_what_is_of_another_class_is_refused_as_such_where_examples_were_read(name: str):
+def test_merging_an_object_of_another_class_is_refused_after_examples_were_counted(name: str):
     river = pytest.importorskip("streameval.adapters.river", exc_type=ImportError)
     holder = counted_at(MERGING[name](), 1, {"a"})
     collection = pickle.loads(pickle.dumps(river.MicroF1() + river.MacroF1()))
@@ -445,7 +445,7 @@ def test_what_is_of_another_class_is_refused_as_such_where_examples_were_read(na
 
 
 @pytest.mark.parametrize("name", [name for name in MERGING if name != "ledger"])
-def test_rows_are_refused_where_loaded_strings_are_merged_while_they_are_read(name: str):
+def test_nameless_rows_are_refused_if_loaded_strings_are_merged_while_the_rows_are_read(name: str):
     holder, names = MERGING[name](), loaded(counted_at(MERGING[name](), 1, {"a"}))
 
     def rows() -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Every form in which scores can be given says the same, and what cannot be understood changes nothing."""
+"""All forms of the same scores give the same state, and scores that cannot be read change nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pair = tuple[Any, Any]
 
 
 class Data:
-    """Truths and scores of some examples; a score that is NaN is no score."""
+    """Random truths and scores; NaN means no score."""
 
     def __init__(self, seed: int = 0, rows: int = 40, *, holes: bool = False, labels: list[Any] = LABELS) -> None:
         rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ class Data:
         return sp.csr_matrix((self.scores[row, column], (row, column)), shape=self.scores.shape)
 
     def best(self) -> TopK:
-        """All labels that have a score, the best first."""
+        """For each example all labels that have a score, the best first."""
         order = np.argsort(-np.nan_to_num(self.scores, nan=-9.0), axis=1, kind="stable")
         scores = np.take_along_axis(self.scores, order, axis=1)
         order[np.isnan(scores)] = -1
@@ -134,7 +134,7 @@ TRUTHS: dict[str, Callable[[Data], object]] = {
 @pytest.mark.parametrize("form", SCORES)
 def test_every_form_of_scores_gives_the_same_state(form: str, holes: bool):
     data = Data(holes=holes)
-    # A matrix beside a data frame takes its names.
+    # A matrix takes its names from a data frame on another side.
     true, hidden = (data.sets(), data.sets(data.hidden)) if "another order" in form else (data.true, data.hidden)
     assert counted(true, SCORES[form](data)) == counted(data.sets(), data.mappings())
     expected = counted(data.sets(), data.mappings(), mask=data.hidden, weights=data.weights)
@@ -163,7 +163,7 @@ def test_unknown_truths_are_masked_cells(form: str):
     assert counted(np.where(half, math.nan, data.true), SCORES[form](data), mask=data.hidden - half) == expected
 
 
-def test_integers_are_scores_of_that_size():
+def test_integers_are_scores_of_equal_value():
     data = Data()
     data.scores = np.random.default_rng(3).integers(0, 4, data.scores.shape)
     expected = counted(data.true, data.scores.astype(float), threshold=2)
@@ -177,7 +177,7 @@ THRESHOLDS = crossed([name for name in SCORES if name != "best"], [0.5, 0.0, -0.
 
 
 @with_each("tried", THRESHOLDS)
-def test_scores_are_decided_as_a_plain_evaluator_decides_them(tried: tuple[str, Any]):
+def test_scores_give_the_same_decisions_as_in_an_evaluator_of_decisions_only(tried: tuple[str, Any]):
     form, threshold = tried
     for holes in (False, True):
         data = Data(4, holes=holes)
@@ -195,7 +195,7 @@ def test_scores_are_decided_as_a_plain_evaluator_decides_them(tried: tuple[str, 
 @with_each("declared", [["a", "b", "c", "d", "e", "z"], LABELS[::-1]])
 def test_declared_labels_may_stand_in_another_order(form: str, declared: list[str]):
     data = Data(5)
-    if form in ("float64", "rows", "csr", "best"):  # which stand for the declared labels in order
+    if form in ("float64", "rows", "csr", "best"):  # columns in these forms are the declared labels in order
         place = [LABELS.index(label) if label in LABELS else -1 for label in declared]
         wide = Data(5, labels=declared)
         wide.scores = np.column_stack([data.scores, np.full(40, math.nan)])[:, place]
@@ -226,7 +226,7 @@ def test_labels_may_grow_with_the_stream_and_be_ignored_or_added(form: str):
     assert refusing == evaluator(labels=some)
 
 
-def test_matrices_without_names_count_their_labels():
+def test_labels_of_matrices_without_names_are_their_columns():
     data = Data(7, labels=[0, 1, 2, 3, 4], holes=True)
     expected = counted(data.sets(), data.mappings(), labels=None)
     for form in ("float64", "float32", "rows", "csr"):
@@ -244,7 +244,7 @@ def test_matrices_without_names_count_their_labels():
         assert ev == evaluator(labels=None)
 
 
-def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
+def test_cells_that_a_sparse_matrix_does_not_store_have_no_score_and_rank_last():
     ev = se.Evaluator(["coverage_error"], labels=["a", "b", "c"])
     ev.update_many([{"b"}], sp.csr_matrix([[-5.0, 0.0, 0.0]]))
     assert ev.get("coverage_error") == 3.0
@@ -262,7 +262,7 @@ def test_what_a_sparse_matrix_does_not_store_has_no_score_and_ranks_last():
 
 
 @pytest.mark.parametrize("example", ["cat", b"cat", 3])
-def test_what_has_no_scores_is_refused_with_the_forms_that_have(example: object):
+def test_predictions_without_scores_are_refused_with_the_forms_that_have_scores(example: object):
     ev = se.Evaluator(["ndcg"])
     forms = "a mapping label -> score, a ranked list of labels or a row of scores"
     with pytest.raises(se.InputError, match=f"y_pred must be {forms}, not {type(example).__name__} .{example!r}"):
@@ -274,7 +274,7 @@ def test_what_has_no_scores_is_refused_with_the_forms_that_have(example: object)
 
 @pytest.mark.parametrize("options", [{}, {"labels": [2, 3, 0, 1]}, {"threshold": 0.5}], ids=str)
 @pytest.mark.parametrize("metric", ["hamming_loss", "ndcg"])
-def test_a_sparse_matrix_is_read_as_a_dense_one_where_labels_have_other_columns(metric: str, options: dict[str, Any]):
+def test_a_sparse_matrix_is_read_like_a_dense_one_if_labels_have_other_columns(metric: str, options: dict[str, Any]):
     truth, scores = np.array([[1, 0, 1, 0], [0, 0, 1, 1]]), np.array([[0.9, 0.2, 0.6, 0.3], [0.1, 0.7, 0.8, 0.6]])
     scores = scores if metric == "ndcg" or "threshold" in options else scores.round()
     dense, sparse = (se.Evaluator([metric], **options) for _ in range(2))
@@ -287,7 +287,7 @@ def test_a_sparse_matrix_is_read_as_a_dense_one_where_labels_have_other_columns(
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.lil_array, sp.dok_array])
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.5}, {"threshold": 0.0}], ids=str)
 @pytest.mark.parametrize("labels", [range(4), None])
-def test_a_sparse_row_has_the_scores_that_it_has_in_its_matrix(kind: Any, options: dict[str, Any], labels: Any):
+def test_sparse_rows_have_the_same_scores_as_their_matrix(kind: Any, options: dict[str, Any], labels: Any):
     drawn = np.random.default_rng(1)
     true, scores = drawn.integers(0, 2, (6, 4)), kind(drawn.integers(0, 4, (6, 4)) / 4)
     whole, one, rows, read = (se.Evaluator(["ndcg", "roc_auc_micro"], labels=labels, **options) for _ in range(4))
@@ -306,11 +306,11 @@ def test_a_sparse_row_has_the_scores_that_it_has_in_its_matrix(kind: Any, option
 
 
 @pytest.mark.parametrize("widths", [(2, 2), (2, 1), (1, 2), (1, 1)])
-def test_what_the_error_advises_for_an_array_a_label_gives_the_scores(widths: tuple[int, ...]):
+def test_the_advice_for_a_list_with_one_array_per_label_gives_the_scores(widths: tuple[int, ...]):
     column = np.array([[0.25], [0.5], [1.0]])
     parts = [column if width == 1 else np.concatenate([1 - column, column], axis=1) for width in widths]
 
-    class model:  # noqa: N801  # as the advice calls it
+    class model:  # noqa: N801  # the name in the advice
         classes_ = tuple(np.array([1] if width == 1 else [0, 1]) for width in widths)
 
     with pytest.raises(se.InputError, match=r"list of 2 arrays of shape \(3, .\);") as refused:
@@ -319,7 +319,7 @@ def test_what_the_error_advises_for_an_array_a_label_gives_the_scores(widths: tu
     assert eval(advice, {"np": np, "y_pred": parts, "model": model}).tolist() == [*np.tile(column, 2).tolist()]  # noqa: S307  # our own
 
 
-def test_a_sparse_row_that_is_wrong_is_named_by_its_place_among_all():
+def test_the_error_for_a_wrong_sparse_row_names_its_place_in_the_batch():
     row, wrong = sp.csr_array([[0.5, 0.0]]), sp.csr_array([[math.nan, 0.0]])
     with pytest.raises(se.InputError, match=r"y_pred\[4097\] .*nan"):
         se.Evaluator(["ndcg"]).update_many([{0}] * 4098, [*[row] * 4097, wrong])
@@ -383,7 +383,7 @@ def test_ranked_lists_are_decisions_too_and_may_stand_next_to_scores():
 
 
 @pytest.mark.parametrize("padding", [9.0, math.nan, -math.inf])
-def test_the_best_k_without_declared_labels_are_labels_themselves(padding: float):
+def test_the_indices_of_the_best_k_are_labels_if_none_are_declared(padding: float):
     ev, expected = (se.Evaluator(["ndcg"]) for _ in range(2))
     ev.update_many([{7}, {2}], TopK(np.array([[7, -1], [7, 2**40]]), np.array([[0.5, padding], [1.0, 0.25]])))
     expected.update({7}, {7: 0.5})
@@ -402,7 +402,7 @@ def test_the_best_k_may_lack_scores():
 
 @pytest.mark.parametrize("nothing", [None, pd.NA])
 @pytest.mark.parametrize("options", [{"keep": ["curves"]}, {"threshold": 0.5}, {"keep": ["curves"], "threshold": 0.5}])
-def test_none_is_a_missing_score_as_nan_is(options: dict[str, Any], nothing: object):
+def test_none_is_a_missing_score_like_nan(options: dict[str, Any], nothing: object):
     ev, expected = (se.Evaluator([], nan="missing", labels=["a", "b"], **options) for _ in range(2))
     for one, score in ((ev, nothing), (expected, math.nan)):
         one.update({"a"}, {"a": score, "b": 0.9})
@@ -416,7 +416,7 @@ def test_none_is_a_missing_score_as_nan_is(options: dict[str, Any], nothing: obj
 
 @pytest.mark.parametrize("options", [{"keep": ["curves"]}, {"threshold": 0.5}])
 @pytest.mark.parametrize("rows", [[[0.9, None], [None, None]], [[None, None]]], ids=str)
-def test_a_row_may_hold_missing_values_alone(options: dict[str, Any], rows: list[list[float | None]]):
+def test_a_row_may_have_only_missing_values(options: dict[str, Any], rows: list[list[float | None]]):
     def typed(values: list[Any], kind: pa.DataType) -> list[Any]:
         lists = pa.array(values, pa.list_(kind))
         return [lists, lists.cast(pa.list_(kind, 2)), pd.Series(values, dtype=pd.ArrowDtype(lists.type))]
@@ -432,7 +432,7 @@ def test_a_row_may_hold_missing_values_alone(options: dict[str, Any], rows: list
 
 
 @pytest.mark.parametrize("options", [{}, {"keep": ["curves"]}, {"threshold": 0.5}])
-def test_a_missing_prediction_is_refused_with_what_helps(options: dict[str, Any]):
+def test_a_missing_prediction_is_refused_with_advice(options: dict[str, Any]):
     advice = ', or construct with nan="missing"' if options else ""
     with pytest.raises(se.InputError) as refused:
         se.Evaluator([], **options).update({"a"}, {"a": None})
@@ -440,7 +440,7 @@ def test_a_missing_prediction_is_refused_with_what_helps(options: dict[str, Any]
 
 
 @pytest.mark.parametrize("options", [{}, {"keep": ["curves"]}, {"threshold": 0.5}])
-def test_nan_in_an_array_is_advised_about_only_where_the_advice_helps(options: dict[str, Any]):
+def test_the_option_for_missing_scores_is_advised_only_if_scores_are_read(options: dict[str, Any]):
     with pytest.raises(se.InputError) as refused:
         se.Evaluator([], **options).update_many([{0}], np.array([[np.nan, 1.0]]))
     assert ('nan="missing"' in str(refused.value)) == bool(options)
@@ -448,7 +448,7 @@ def test_nan_in_an_array_is_advised_about_only_where_the_advice_helps(options: d
 
 @pytest.mark.parametrize("score", ["0.9", "nan"])
 @pytest.mark.parametrize("options", [{"keep": ["curves"]}, {"threshold": 0.5}])
-def test_strings_for_scores_are_to_be_converted(options: dict[str, Any], score: str):
+def test_strings_as_scores_are_refused_with_advice_to_convert_them(options: dict[str, Any], score: str):
     for pred in ([{"a": score}], pd.DataFrame({"a": [score]}, dtype=object)):
         with pytest.raises(
             se.InputError, match=rf"is '{score}' for label 'a'; scores are .*: convert strings, with float"
@@ -456,7 +456,7 @@ def test_strings_for_scores_are_to_be_converted(options: dict[str, Any], score: 
             se.Evaluator([], **options).update_many([{"a"}], pred)
 
 
-# -- what cannot be understood ----------------------------------------------------------------------------------------
+# -- input that cannot be read ----------------------------------------------------------------------------------------
 
 ROW = np.zeros(5)
 ONE: dict[str, tuple[Callable[[], object], str]] = {
@@ -556,7 +556,7 @@ def started(labels: list[str] | None = LABELS) -> se.Evaluator:
 
 
 @with_each("what", ONE)
-def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
+def test_one_example_that_cannot_be_read_changes_nothing(what: str):
     make, message = ONE[what]
     for verb in ("update", "revert"):
         ev = started()
@@ -572,7 +572,7 @@ def test_one_example_that_cannot_be_understood_changes_nothing(what: str):
 
 
 @with_each("what", MANY)
-def test_many_examples_that_cannot_be_understood_change_nothing(what: str):
+def test_many_examples_that_cannot_be_read_change_nothing(what: str):
     make, message = MANY[what]
     ev = started()
     with pytest.raises((se.InputError, se.LabelError), match=message):
@@ -623,7 +623,7 @@ def test_columns_without_names_are_refused_with_scores_of_strings():
     assert ev == se.Evaluator(["ndcg"])
 
 
-def test_mappings_read_together_say_what_they_say_one_by_one():
+def test_a_batch_of_mappings_is_read_like_one_by_one():
     rows = [{"a": 0.5, "b": 1}, {}, {7: -0.25, "c": 2**53}, {"b": 0.125}]
     for choices in ({}, {"labels": ["a", "b"], "unknown": "ignore"}, {"labels": ["a", "b"], "unknown": "add"}):
         together, apart = (se.Evaluator(["ndcg", "roc_auc_macro"], **choices) for _ in range(2))
@@ -633,7 +633,7 @@ def test_mappings_read_together_say_what_they_say_one_by_one():
         assert together == apart
 
 
-def test_mappings_are_compared_all_at_once_whatever_the_form_of_the_truth(monkeypatch: pytest.MonkeyPatch):
+def test_scores_of_mappings_are_compared_as_one_array_for_every_form_of_truth(monkeypatch: pytest.MonkeyPatch):
     scores = [{"a": 0.9, "b": 0.2}, {}, {"c": 0.5, "a": 0.1}]
     truth, thresholds = pa.array([["a"], ["b"], []]), {"a": 0.5, "b": 0.1, "c": 0.6}
     for options in ({"threshold": 0.5}, {"threshold": thresholds}, {"labels": ["c", "a", "b"], "threshold": 0.5}):
@@ -653,7 +653,7 @@ def test_mappings_are_compared_all_at_once_whatever_the_form_of_the_truth(monkey
         ([["x", "0.1"], ["0.2", "0.3"]], "'x' for label 0; scores are numbers"),
     ],
 )
-def test_masked_arrays_are_checked_as_other_arrays_are(cells: list[list[object]], message: str):
+def test_masked_arrays_are_checked_like_other_arrays(cells: list[list[object]], message: str):
     ev = se.Evaluator(["roc_auc_micro"], nan="missing")
     masked = np.ma.array(np.array(cells), mask=[[0, 1], [0, 0]])
     with pytest.raises(se.InputError, match=message):
@@ -672,7 +672,7 @@ def test_decimals_are_scores_as_the_nearest_float64(metrics: list[str]):
         one.update(true, dict(zip("abc", row, strict=True)))
     rows.update_many(truth, digits)
     assert one == rows == floats
-    if metrics == ["f1_micro"]:  # as they are in columns and as weights
+    if metrics == ["f1_micro"]:  # decimals in columns and as weights
         rows, true = made.copy(), [[Decimal(0), 1, None]]
         rows.update_many([dict(zip("abc", each, strict=True)) for each in true], digits[1:], weights=[Decimal("0.1")])
         one = made.copy()
@@ -681,7 +681,7 @@ def test_decimals_are_scores_as_the_nearest_float64(metrics: list[str]):
         )
         assert rows == one
     before = one.to_bytes()
-    held = [] if metrics == ["f1_micro"] else [2**53 + 1]  # which is compared as it is
+    held = [] if metrics == ["f1_micro"] else [2**53 + 1]  # decisions compare this integer exactly
     for wrong in map(Decimal, [*held, "inf", "1E+400", "1E+999999999", "sNaN"]):
         with pytest.raises(se.InputError):
             one.update({"a"}, {"a": wrong, "b": Decimal(0), "c": Decimal(1)})
@@ -691,7 +691,9 @@ def test_decimals_are_scores_as_the_nearest_float64(metrics: list[str]):
 @pytest.mark.parametrize("options", [{}, {"keep": ["pairs"]}, {"rows": "indicator"}], ids=str)
 @pytest.mark.parametrize("weights", [None, [1.0, 0.5, 2.0]])
 @pytest.mark.parametrize("name", ["y_true", "y_pred", "mask"])
-def test_a_byte_above_one_is_refused_by_name_whoever_checks_it(name: str, weights: Any, options: dict[str, Any]):
+def test_a_byte_above_one_is_refused_with_its_place_in_every_code_path(
+    name: str, weights: Any, options: dict[str, Any]
+):
     sides = {side: np.zeros((3, 2), np.uint8) for side in ("y_true", "y_pred", "mask")}
     ev = se.Evaluator(labels=["a", "b"], **options)
     ev.update_many(**sides, weights=weights)
@@ -705,7 +707,9 @@ def test_a_byte_above_one_is_refused_by_name_whoever_checks_it(name: str, weight
 @pytest.mark.parametrize("weights", [None, [1.0, 0.5, 2.0]])
 @pytest.mark.parametrize("true", [np.zeros((3, 2), np.uint8), [{"a"}, set(), {"b"}]], ids=["matrix", "sets"])
 @pytest.mark.parametrize("keep", [["curves"], ["rankings"], ["rankings", "curves", "pairs"]], ids=str)
-def test_a_score_that_is_not_finite_is_refused_by_name_whoever_checks_it(keep: list[str], true: Any, weights: Any):
+def test_a_score_that_is_not_finite_is_refused_with_its_place_in_every_code_path(
+    keep: list[str], true: Any, weights: Any
+):
     ev, scores = se.Evaluator(labels=["a", "b"], threshold=0.5, keep=keep), np.full((3, 2), 0.25, np.float32)
     ev.update_many(true, scores, weights=weights)
     before = ev.to_bytes()
@@ -715,7 +719,7 @@ def test_a_score_that_is_not_finite_is_refused_by_name_whoever_checks_it(keep: l
     assert ev.to_bytes() == before
 
 
-def test_thresholds_count_where_their_labels_may_occur():
+def test_thresholds_are_part_of_equality_only_for_labels_that_may_occur():
     both = {"a": 0.5, "b": 0.7}
     for options in ({}, {"unknown": "ignore"}):
         declared = se.Evaluator(labels=["a"], threshold=both, **options)
@@ -727,7 +731,7 @@ def test_thresholds_count_where_their_labels_may_occur():
         ev.merge(se.Evaluator(labels=["a"], unknown="add", threshold=0.5))
 
 
-def test_of_several_outputs_of_a_model_a_message_names_the_one_to_give():
+def test_the_error_for_a_tuple_of_model_outputs_names_the_output_to_give():
     truth, outputs = np.eye(3, dtype=int), (np.eye(3), np.ones((3, 5)))
     with pytest.raises(se.InputError, match=r"outputs give the first$"):
         se.score(truth, outputs, "f1_micro", threshold=0.5)

@@ -1,4 +1,4 @@
-"""Tensors are known by their methods: what is read of them, without the library that they come from."""
+"""Tensors are recognised by their methods, and read without an import of their library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRUTHS = np.array([[0, 1], [1, 1]])
 
 
 class Tensor:
-    """What torch's tensors have of methods, over an array."""
+    """Has the interface of a tensor of torch, over an array."""
 
     def __init__(self, array, dtype="torch.float32", device="cpu", layout="torch.strided", grad=False):
         self.array, self.dtype, self.device, self.layout, self.grad = array, dtype, device, layout, grad
@@ -49,7 +49,7 @@ class Tensor:
 
 
 class Nested(Tensor):
-    """One whose rows have several lengths, so that it has no shape."""
+    """A tensor whose rows have different lengths, so that it has no shape."""
 
     @property
     def shape(self):
@@ -69,7 +69,7 @@ def counted(y_true, y_pred, metrics=("f1_micro",), **more):
 @with_each("dtype", ["torch.float32", "torch.bfloat16", "torch.float8_e5m2"])
 @with_each("metrics", [["f1_micro"], ["ranking_loss", "roc_auc_macro"]])
 @with_each("device", ["cpu", "cuda:0"])
-def test_a_tensor_counts_as_its_values_in_every_place(dtype, metrics, device):
+def test_a_tensor_is_read_like_its_values_on_every_side_and_device(dtype, metrics, device):
     expected = counted(TRUTHS, VALUES, metrics, weights=[0.25, 0.5])
     tensor = Tensor(VALUES, dtype, device, grad=True)
     weights = Tensor(np.array([0.25, 0.5], np.float32), dtype, device, grad=True)
@@ -82,7 +82,7 @@ def test_a_tensor_counts_as_its_values_in_every_place(dtype, metrics, device):
     assert one.to_bytes() == expected
 
 
-def test_a_tensor_is_read_where_it_is():
+def test_a_tensor_is_read_without_a_copy():
     assert np.shares_memory(array_of(Tensor(VALUES, grad=True), "y_pred"), VALUES)
     assert array_of(VALUES, "y_pred") is VALUES
 
@@ -96,14 +96,14 @@ def test_a_tensor_is_read_where_it_is():
         (Nested(VALUES, "torch.quint8"), "{0} is a tensor that cannot be read: no numpy type"),
     ],
 )
-def test_a_tensor_that_has_no_values_to_read_is_refused(tensor, message):
+def test_a_tensor_without_readable_values_is_refused(tensor, message):
     for inputs, place in ((tensor, "y_pred"), (list(tensor), "y_pred[0]")):
         with pytest.raises(se.InputError, match=re.escape(message.format(place))):
             counted(TRUTHS, inputs)
 
 
 class Ragged(Tensor):
-    """As nested tensors are, which have no shape."""
+    """Has the interface of a nested tensor of torch, which has no shape."""
 
     is_nested, ndim = True, 2
 
@@ -115,7 +115,7 @@ class Ragged(Tensor):
     def shape(self, value): ...
 
 
-def test_a_nested_tensor_is_refused_with_what_makes_rows_of_it():
+def test_a_nested_tensor_is_refused_with_advice_to_unbind_it():
     nested = Ragged(VALUES)
     for call in (
         lambda: counted(TRUTHS, nested), lambda: counted(TRUTHS, [nested]), lambda: se.F1().update({"a"}, nested),
@@ -126,7 +126,7 @@ def test_a_nested_tensor_is_refused_with_what_makes_rows_of_it():
 
 
 class Awkward(list):
-    """As arrays of Awkward are: a row of a column of lists is an array, and a record is a mapping."""
+    """Has the interface of an Awkward array: a row of a column of lists is an array, and a record is a mapping."""
 
     typestr = "2 * int64"
     __array__ = property(lambda self: self.no_array)
@@ -135,7 +135,7 @@ class Awkward(list):
         return [*self]
 
 
-def test_a_row_of_awkward_is_the_list_that_it_was_in_its_column():
+def test_a_row_of_an_awkward_array_is_read_as_a_list():
     ids = se.Evaluator()
     ids.update(Awkward([1, 5]), Awkward([5, 7]))
     assert ids.labels == (1, 5, 7)
