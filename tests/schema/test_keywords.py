@@ -1,4 +1,4 @@
-"""What is said about arguments that are absent, surplus or of another library, in the words of the call."""
+"""Errors about missing, surplus or foreign arguments name the arguments of the call."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def pending() -> se.Pending:
         (lambda: river.RiverMetric("f1", threshold=1), "RiverMetric has no argument threshold=; Evaluator takes thres"),
     ],
 )  # fmt: skip
-def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], message: str):
+def test_the_error_for_wrong_arguments_says_what_to_write(call: Callable[[], object], message: str):
     with pytest.raises(se.InputError) as raised:
         call()
     assert message in str(raised.value)
@@ -137,7 +137,7 @@ def test_calls_that_do_not_fit_say_what_to_write(call: Callable[[], object], mes
         (lambda: se.metric("accuracy", average="micro", label=["a"]), "did you mean 'labels'?"),
     ],
 )
-def test_a_metric_names_the_argument_that_is_nearest(call: Callable[[], object], message: str):
+def test_the_error_for_a_wrong_keyword_of_a_metric_names_the_nearest_argument(call: Callable[[], object], message: str):
     with pytest.raises(se.MetricError) as raised:
         call()
     assert message in str(raised.value)
@@ -157,7 +157,7 @@ MADE: dict[str, Callable[[], object]] = {
     "Checkpointer": lambda: object.__new__(se.Checkpointer),
 }
 PLAIN = ("from_bytes", "plot", "register", "compute", "result")
-"""Of Python itself, of the functions that draw, and what is only there to be refused."""
+"""Methods that are left out: Python's own, those that draw, and those that exist only to refuse."""
 
 
 def public_calls() -> Iterator[tuple[str, Callable[..., object]]]:
@@ -175,7 +175,7 @@ def public_calls() -> Iterator[tuple[str, Callable[..., object]]]:
             yield name, getattr(se, name)
 
 
-def test_each_public_call_names_the_argument_that_a_misspelt_keyword_is_near():
+def test_every_public_call_names_the_argument_nearest_to_a_misspelt_keyword():
     tried, wrong = 0, []
     for name, call in public_calls():
         parts = inspect.signature(call).parameters.values()
@@ -193,13 +193,13 @@ def test_each_public_call_names_the_argument_that_a_misspelt_keyword_is_near():
                 except se.StreamevalError as error:
                     if part.name not in str(error).replace(part.name + part.name[-1], "") and len(part.name) > 1:
                         wrong.append(f"{name}: {error}")
-                except Exception as error:  # such as TypeError
+                except Exception as error:  # for example a TypeError
                     wrong.append(f"{name}: {type(error).__name__}: {error}")
     assert not wrong, "\n".join(wrong)
     assert tried > 100
 
 
-def test_an_error_within_a_call_stays_what_it_is():
+def test_an_error_within_a_call_is_not_changed():
     class Odd(set):
         def __iter__(self) -> Iterator[str]:
             raise TypeError("no labels today")
@@ -208,7 +208,7 @@ def test_an_error_within_a_call_stays_what_it_is():
         se.Pending(se.F1()).predict(1, Odd("a"))
 
 
-def test_a_type_error_of_rows_is_not_one_of_arguments():
+def test_a_type_error_from_an_iterator_of_rows_is_not_changed():
     def rows() -> Iterator[dict[str, str]]:
         yield {"a": "x", "p": "x", "region": "us"}
         raise TypeError("no rows today")
@@ -220,7 +220,7 @@ def test_a_type_error_of_rows_is_not_one_of_arguments():
 
 
 @with_each("names", [("y_true", "actual"), ("target", "actual"), ("y_pred", "predicted"), ("y_score", "predicted")])
-def test_columns_are_not_named_as_arrays_are(names: tuple[str, str]):
+def test_the_error_for_array_keywords_of_evaluate_table_names_the_right_keyword(names: tuple[str, str]):
     name, ours = names
     with pytest.raises(se.InputError, match=rf"^evaluate_table has no argument {name}=; write {ours}=\.\.\.$"):
         se.evaluate_table([], actual="a", predicted="p", **{name: "a"})
@@ -232,12 +232,12 @@ def test_a_call_without_arguments_says_so():
 
 
 @pytest.mark.parametrize("holder", [se.F1(), se.Evaluator(), se.Rolling(se.F1(), size=3)])
-def test_an_update_without_predictions_names_no_class_of_ours(holder):
+def test_the_error_for_an_update_without_predictions_names_no_private_class(holder):
     with pytest.raises(TypeError, match=r"^update\(\) missing 1 required positional argument: 'y_pred'$"):
         holder.update({"a"})
 
 
-def test_a_type_error_of_a_class_of_the_user_is_its_own():
+def test_a_type_error_in_a_subclass_of_a_user_is_not_changed():
     class Mine(se.Evaluator):
         def __init__(self, name: str) -> None:
             super().__init__([name])
@@ -282,7 +282,7 @@ def test_a_list_is_merged_part_by_part(total, verb: str):
         ),
     ],
 )
-def test_what_is_no_state_cannot_be_merged(other: object, message: str):
+def test_merging_an_object_that_is_no_state_is_refused(other: object, message: str):
     with pytest.raises(se.MergeError) as raised:
         se.Evaluator().merge(other)
     assert str(raised.value) == message
@@ -298,7 +298,7 @@ def test_what_is_no_state_cannot_be_merged(other: object, message: str):
     ],
 )
 @with_each("weights", [[1, -1], [1, "x"], [1], np.ones((2, 1)), [1, np.inf], 3])
-def test_errors_of_weights_name_what_was_written(call: Callable[..., object], weights: object):
+def test_errors_about_weights_name_the_keyword_that_was_written(call: Callable[..., object], weights: object):
     messages = []
     for name in ("weights", "sample_weight"):
         with pytest.raises(se.InputError) as raised:

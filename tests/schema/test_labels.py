@@ -11,7 +11,7 @@ from streameval.schema.labels import LabelIndex, in_order
 
 @pytest.mark.parametrize("declared", [0, 3])
 @pytest.mark.parametrize("most", [1, 9, 90])
-def test_labels_are_in_order_however_often_that_is_asked_while_they_grow(declared: int, most: int):
+def test_labels_are_sorted_after_every_addition(declared: int, most: int):
     draw = random.Random(most)
     index = LabelIndex([f"z{n}" for n in range(declared)])
     for _ in range(90):

@@ -1,4 +1,4 @@
-"""Labels in text of other formats: what was escaped can be undone, and different labels have different text."""
+"""Labels in text formats: escapes can be undone, and different labels have different text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LABELS = st.one_of(STRINGS, INTEGERS)
 
 
 def undone(text: str) -> str:
-    """What control characters and backslashes were."""
+    """The string before control characters and backslashes were escaped."""
     one = {"\\\\": "\\", "\\t": "\t", "\\n": "\n", "\\r": "\r"}
     pattern = r"\\(\\|[tnr]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
     return re.sub(pattern, lambda mark: one.get(mark[0]) or chr(int(mark[1][1:], 16)), text)
@@ -52,7 +52,7 @@ def is_visible(text: str) -> bool:
 
 
 def through_csv(cell: str) -> str:
-    """What a reader of CSV makes of a cell."""
+    """The value that a CSV reader reads from a cell."""
     file = io.StringIO()
     csv.writer(file, lineterminator="\n").writerow([cell, "end"])
     ((read, _),) = csv.reader(io.StringIO(file.getvalue(), newline=""))
@@ -61,7 +61,7 @@ def through_csv(cell: str) -> str:
 
 @settings(max_examples=cases(500))
 @given(STRINGS)
-def test_strings_in_csv_can_be_read_back_and_begin_no_formula(label: str):
+def test_strings_in_csv_can_be_read_back_and_are_no_formulas(label: str):
     cell = through_csv(csv_cell(label))
     assert is_visible(cell)
     assert not cell.startswith(("=", "+", "-", "@"))
@@ -97,7 +97,7 @@ def test_markdown_shows_the_label_and_no_markup(label: str | int):
 
 
 @given(st.recursive(LABELS.filter(lambda label: isinstance(label, str)), st.lists))
-def test_json_is_visible_and_holds_the_same(value: object):
+def test_json_text_is_printable_and_reads_back_equal(value: object):
     text = json_text(value, indent=1)
     assert text.replace("\n", "").isprintable()
     assert json.loads(text) == value
@@ -149,7 +149,7 @@ def test_different_labels_have_different_text(form, labels: list[str | int]):
 def test_long_names_are_cut_to_names_that_stay_different():
     names = ["a" * 199, "a" * 200, "a" * 201, "a" * 5000, "a" * 5000 + "b"]
     cut = [shortened(name, 200) for name in names]
-    again = [shortened(name, 200) for name in cut]  # names made to look like a cut one
+    again = [shortened(name, 200) for name in cut]  # names that look like shortened names
     assert cut[0] == names[0]
     assert [len(name) for name in cut[1:]] == [200] * 4
     assert len({*cut, *again[1:]}) == 9
@@ -167,9 +167,9 @@ def test_names_cut_in_the_middle_stay_different(names: list[str], width: int):
     assert all(text == name for name, text in shortened.items() if cell_len(name) <= width)
 
 
-def test_of_a_long_name_both_ends_stay():
+def test_a_shortened_name_retains_both_ends():
     assert cut_distinct(["department of water/permits/new wells", "short"], 20) == ["department…new wells", "short"]
-    taken = ["abcd…wxyz", "abc…XXXX…", "abcdXXX…2"]  # names that others would be cut to
+    taken = ["abcd…wxyz", "abc…XXXX…", "abcdXXX…2"]  # names to which longer names would be cut
     assert cut_distinct([*taken, "abcdXXXXwxyz"], 9) == [*taken, "abcdXXX…3"]
     names = ["category/subcategory-1/the end of all", "category/subcategory-2/the end of all"]
     assert cut_distinct(names, 25) == ["category…1/the end of all", "category…2/the end of all"]
@@ -189,15 +189,15 @@ def test_of_a_long_name_both_ends_stay():
         (pa.decimal128(5, 2), "decimal128(5, 2)"),
     ],
 )
-def test_types_of_arrow_stand_in_words(kind: pa.DataType, text: str):
+def test_types_of_arrow_are_named_in_words(kind: pa.DataType, text: str):
     assert type_text(kind) == text
 
 
-def test_a_repr_of_several_lines_stands_on_one():
+def test_a_repr_of_many_lines_is_quoted_on_one_line():
     class Pipeline:
         def __repr__(self) -> str:
             return "Pipeline (\n  Scaler (\n    mean  0\n  )\n)"
 
     assert quoted(Pipeline()) == "Pipeline ( Scaler ( mean 0 ) )"
     assert quoted("a  b\n") == r"'a  b\n'"
-    assert [quoted("caf\u00e9"), quoted(["e\u0301"])] == ["'caf\u00e9'", r"['e\u0301']"]  # which look alike
+    assert [quoted("caf\u00e9"), quoted(["e\u0301"])] == ["'caf\u00e9'", r"['e\u0301']"]  # combining characters
