@@ -1,1 +1,1 @@
-"""How fast it is: `test_benchmarks` times single calls and checks their answers, `table` compares with others."""
+"""Benchmarks: `test_benchmarks` times single calls and checks their results, `table` compares with other packages."""

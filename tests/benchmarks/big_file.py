@@ -1,7 +1,7 @@
-"""What the command costs on lines of JSON, beside a loop that parses them: ``python -m tests.benchmarks.big_file``.
+"""Cost of the command on JSON lines, compared with a loop that only parses: ``python -m tests.benchmarks.big_file``.
 
-Each side is a process of its own, timed with its start. They run in turn, and the smallest time of each counts, of the
-processor and of the clock. A file of a tenth of the size shows that memory does not grow with the file.
+Each side runs in its own process, and its time includes the start. The sides alternate, and the smallest processor
+time and the smallest clock time of each count. A tenfold smaller file shows that memory does not grow with the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOOP = "import sys\nfrom {0} import loads\nfor line in open(sys.argv[1], 'rb'):\
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: seconds of the clock and of the processor, and most memory, in MiB."""
+    """The cost of a process: clock time and processor time in seconds, and peak memory in MiB."""
 
     clock: float = math.inf
     processor: float = math.inf
@@ -36,7 +36,7 @@ class Cost:
 
 
 def rows_of(kind: str, number: int) -> bytes:
-    """Lines that are the same every time: an identity, a region, true tags, and what was predicted."""
+    """JSON lines with an id, a region, true tags and predicted tags; equal in every run."""
     made = random.Random(7)
     lines = []
     for at in range(number):
@@ -52,7 +52,7 @@ def rows_of(kind: str, number: int) -> bytes:
 
 
 def write(path: Path, kind: str, size: int) -> int:
-    """Write about so many bytes, and return how many lines they are."""
+    """Write about ``size`` bytes, and return the number of lines."""
     block, lines = rows_of(kind, 100_000), 0
     with path.open("wb") as file:
         for _ in range(max(1, size // len(block))):

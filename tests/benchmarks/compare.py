@@ -1,7 +1,7 @@
-"""Times of two checkouts beside each other: ``python -m tests.benchmarks.compare BASE [NEW]``.
+"""Compare the times of two checkouts: ``python -m tests.benchmarks.compare BASE [NEW]``.
 
-Both must have been built in place. They run in turn, five times each, every run in a process of its own that takes the
-smallest time of the processor for each path; the ratio is the median of the five. Above 1, the new one is slower.
+Both must have been built in place. They alternate, five runs each; every run is a process of its own that measures the
+smallest processor time of each path. The ratio is the median of the five; above 1, the new checkout is slower.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ print(json.dumps(["", 0, f"{se.__file__}, kernel {se.kernel.BACKEND}"]))
 
 
 def measured(checkout: Path, seconds: float, names: list[str]) -> dict[str, tuple[float | None, str]]:
-    """Seconds of a call of each path there, and the answer."""
+    """For each path, the seconds per call in a checkout, and the result of the call."""
     paths = {name: (PATHS[name].program(), max(1, PATHS[name].calls // 10)) for name in names}
     done = subprocess.run(
         [sys.executable, "-c", RUN], input=json.dumps([seconds, paths]), stdout=subprocess.PIPE,

@@ -1,8 +1,8 @@
 """Instructions of the hottest paths, counted by valgrind: ``python -m tests.benchmarks.instructions [WORD ...]``.
 
 Times on shared machines vary; instruction counts hardly do. Each program runs twice with different numbers of calls,
-and the difference is divided by the difference of the numbers, so that start-up cancels. Those whose name holds a word
-are counted; ``--in FOLDER`` counts those of another checkout.
+and the difference is divided by the difference of the numbers, so that start-up cancels. A WORD selects the paths with
+this word in their names; ``--in FOLDER`` counts in another checkout.
 """
 
 from __future__ import annotations

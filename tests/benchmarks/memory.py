@@ -1,8 +1,8 @@
 """Peak memory of writing, reading, copying and merging states: ``python -m tests.benchmarks.memory [WORD ...]``.
 
-Every case runs in a process of its own, over a state that was read from a file. A cell says what the peak of resident
-memory is above what was there before, over the bytes of the state and over the object. Of `load` and `from_bytes` the
-new object is part. Bytes that are read, an object that is merged, and imported modules were there before.
+Every case runs in a process of its own, with a state that was read from a file. A cell is the peak of resident memory
+above the memory before the call, divided by the size of the bytes, and divided by the size of the object. For `load`
+and `from_bytes` the peak includes the new object. It excludes input bytes, merged objects and imported modules.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def decisions(n: int, labels: int, weighted: bool = False, each: int = 12) -> An
 
 
 def integers(metric: str, count: int) -> Any:
-    """Labels of which each takes few bytes."""
+    """An evaluator with integer labels, each of which takes few bytes."""
     ev = se.Evaluator([metric])
     ev.update_many(*[[[7 * number] for number in range(count)]] * 2)
     return ev
 
 
 def each(made: Any, count: int, scored: bool = False) -> Any:
-    """Every example has a label of its own."""
+    """Count examples that each have a different label."""
     true = [[name] for name in names(count)]
     made.update_many(true, [{name: at / count} for at, (name,) in enumerate(true)] if scored else true)
     return made
@@ -167,7 +167,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 
 def settled() -> int:
-    """Resident memory once what is free was given back, from which the peak is counted anew."""
+    """Return free memory to the system, reset the recorded peak, and return the resident memory."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
@@ -179,8 +179,8 @@ def resident(what: str) -> int:
 
 
 def measure(verb: str, file: str, small: str) -> list[int]:
-    """The bytes, the object, and the peak of a verb over what is there."""
-    state = se.load(small)  # which imports what is needed
+    """The size of the bytes, the size of the object, and the peak of a verb above the memory before it."""
+    state = se.load(small)  # imports all modules that the verb needs
     kind = type(state)
     run(verb, state, kind, small, Path(small).read_bytes())
     before = settled()

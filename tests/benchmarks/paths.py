@@ -1,4 +1,4 @@
-"""The paths whose speed is watched, as programs of the public names alone, so that any version can run them."""
+"""The code paths whose speed is tracked, as programs that use only public names, so that any version can run them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ rng = random.Random(0)
 
 @dataclass(frozen=True)
 class Path:
-    """What is called again and again.
+    """A call that a benchmark repeats.
 
     Attributes
     ----------
     prepare
-        Builds ``ev`` and what it is fed; ``n`` is the number of labels, ``labels`` their names.
+        Code that builds ``ev`` and its input; ``n`` is the number of labels, ``labels`` are their names.
     call
-        One call, the ``at``-th.
+        Code of call number ``at``.
     calls
-        How many calls a run has.
+        The number of calls in a run.
     units
-        How many units of work a call does.
+        The number of units of work in a call.
     """
 
     prepare: str
@@ -34,10 +34,10 @@ class Path:
     unit: str = "example"
     units: int = 1
     labels: int = 14
-    counted: tuple[int, int] | None = None  # numbers of calls of the two runs whose instructions are counted
+    counted: tuple[int, int] | None = None  # numbers of calls in the two runs that count instructions
 
     def program(self) -> str:
-        """Defines ``run(calls)``."""
+        """Code that defines ``run(calls)``."""
         head = f"n = {self.labels}\nlabels = [f'label{{number}}' for number in range(n)]\n"
         return f"{SETUP}{head}{self.prepare}\ndef run(calls):\n    for at in range(calls):\n        {self.call}\n"
 

@@ -1,7 +1,7 @@
 """Sizes of states and rates of reading and merging them: ``python -m tests.benchmarks.shards``.
 
-The smallest time of several runs counts, in processor time, to which other work on the machine adds least. Every result
-is checked.
+The smallest processor time of many runs counts, because other work on the machine affects it least. Every result is
+checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import streameval as se
 
 
 def least(work: Callable[[], object], repeats: int) -> float:
-    """The smallest time of so many runs, in seconds of the processor."""
+    """The smallest processor time of ``repeats`` runs, in seconds."""
     times = []
     gc.collect()
     gc.disable()

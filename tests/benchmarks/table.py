@@ -1,7 +1,7 @@
-"""Prints how much work costs here and in other packages: ``python -m tests.benchmarks.table [--markdown FILE]``.
+"""Compare the cost of work with that in other packages: ``python -m tests.benchmarks.table [--markdown FILE]``.
 
-Both sides of a row run in turn in one process on the same input, after their answers were compared; the smallest time
-of each counts, since whatever else a machine does can only add to it. A row whose peer is not installed says so.
+Both sides of a row run alternately in one process on the same input, after a comparison of their results. The smallest
+time of each counts, because other work on the machine can only add to it. A row whose peer is not installed says so.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PEERS = ("numpy", "river", "scikit-learn", "scipy", "torch", "torchmetrics", "py
 
 @dataclass(frozen=True)
 class Measured:
-    """What one unit of work took: seconds, or bytes."""
+    """The cost of one unit of work on both sides, in seconds or bytes."""
 
     ours: float
     theirs: float
@@ -43,8 +43,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table. A positive target is how many times less we should need, a negative one at most how many
-    times as much, 0 none."""
+    """A line of the table. A positive target says how many times less we should need than the peer, a negative target
+    how many times as much we may need; 0 is no target."""
 
     key: str
     work: str
@@ -54,7 +54,7 @@ class Row:
 
 
 class AbsentError(Exception):
-    """Something to compare with is not there."""
+    """A package to compare with is not installed."""
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ class AbsentError(Exception):
 def in_turn(
     ours: Callable[[], object], theirs: Callable[[], object], *, units: int = 1, seconds: float = 2.0, least: int = 7
 ) -> Measured:
-    """The smallest time of each side per unit of work. The quicker side runs more often in each turn."""
+    """The smallest time of each side per unit of work. The faster side runs more often in each round."""
     ours(), theirs()  # warm
     slow, fast = _timed(theirs), _timed(ours)
     often = max(1, min(50, int(slow / max(fast, 1e-9))))
@@ -151,7 +151,7 @@ def one_mapping(count: int, labels: int, each: int) -> Callable[[], Measured]:
 
 
 def river_twenty() -> Measured:
-    """Twenty of our River metrics, collected, beside six of River's own."""
+    """Compare a collection of twenty of our River metrics with six metrics of River."""
     theirs = river_six()
     from streameval.adapters.river import MetricCollection
     from streameval.adapters.river.classes import CLASSES
@@ -174,7 +174,7 @@ def river_twenty() -> Measured:
 
 
 def rolling() -> Measured:
-    """A window of the last 1,000 examples beside the evaluator alone."""
+    """Compare a window of the last 1,000 examples with an evaluator."""
     stream = examples(2000, 14, 4)
     window, plain = se.Rolling(se.Evaluator(SIX), size=1000), se.Evaluator(SIX)
     mine, theirs = fed(window.update, *stream.mappings), fed(plain.update, *stream.mappings)
@@ -199,7 +199,7 @@ def sets_of_3() -> Measured:
 
 
 def fresh_keys() -> Measured:
-    """Keys that are equal, but not the same objects, and in no fixed order: as JSON brings them."""
+    """Mappings whose keys are new objects in random order, like those parsed from JSON."""
     stream, rng = examples(200, 14, 4), np.random.default_rng(4)
 
     def copied(row: dict[str, bool]) -> dict[str, bool]:
@@ -299,7 +299,7 @@ def same_as_torchmetrics(ev: se.Evaluator, collection: Any) -> None:
     names = {"exact": "subset_accuracy", "hamming_micro": "hamming_loss", "fbeta_macro": "fbeta_macro(beta=2)"}
     checked = [name for name in result if not name.startswith(("accuracy", "specificity"))]
     for name in checked:
-        # its state is float32, or ratios of it are
+        # torchmetrics computes with float32
         assert math.isclose(result[name], ev.get(names.get(name, name)), rel_tol=1e-4), name
     table = ev.per_label()
     negatives = np.mean(table.tn / np.maximum(1, table.tn + table.fp))
@@ -312,7 +312,7 @@ def dense_torchmetrics() -> Measured:
 
     y_true, y_pred, ev = dense_pair(100_000, 100, 0.5)
     target, guess = torch.from_numpy(y_true), torch.from_numpy(y_pred)
-    collection.update(guess, target)  # the first update finds the compute groups
+    collection.update(guess, target)  # the first update determines the compute groups
     same_as_torchmetrics(ev, collection)
     return in_turn(lambda: ev.update_many(y_true, y_pred), lambda: collection.update(guess, target))
 
@@ -332,7 +332,7 @@ THREE = ("f1_macro", "lrap", "roc_auc_macro")
 
 
 def one_pass(rows: int, step: int) -> Callable[[], Measured]:
-    """One evaluator for decisions, rankings and curves beside three evaluators for one of them each."""
+    """Compare one evaluator for decisions, rankings and curves with three evaluators for one of these each."""
 
     def measure() -> Measured:
         rng = np.random.default_rng(6)
@@ -354,7 +354,7 @@ def one_pass(rows: int, step: int) -> Callable[[], Measured]:
 
 
 def curves_sklearn() -> Measured:
-    """The macro area of 100,000 x 100 scores, updated in batches of 1,000 and read once."""
+    """The macro-averaged area of 100,000 x 100 scores, counted in batches of 1,000 and read once."""
     needs("sklearn.metrics")
     from sklearn.metrics import roc_auc_score
 
@@ -437,7 +437,7 @@ def arrow_loop() -> Measured:
     def column() -> Any:
         lengths = rng.integers(0, 5, count)
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        # Steps of 1 to 12 over 50 labels repeat none among four.
+        # Four labels in steps of 1 to 12 from a first one are distinct modulo 50.
         row = np.repeat(np.arange(count), lengths)
         place = np.arange(offsets[-1]) - offsets[row]
         codes = (rng.integers(0, 50, count)[row] + place * rng.integers(1, 13, count)[row]) % 50
@@ -470,7 +470,7 @@ def merge_torchmetrics() -> Measured:
             peer.update(torch.from_numpy(y_pred[part]), torch.from_numpy(y_true[part]))
     pairs = [
         (metric, peers[1][name]) for name, metric in peers[0].items(keep_base=True, copy_state=False)
-    ]  # a collection itself has no merge_state
+    ]  # a collection has no merge_state
 
     def theirs() -> None:
         for left, there in pairs:
@@ -486,7 +486,7 @@ def merge_torchmetrics() -> Measured:
 
 
 def child(code: str, *arguments: str, **environment: str) -> str:
-    """What a fresh interpreter prints."""
+    """The output of code in a new interpreter."""
     settings = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -502,7 +502,7 @@ def importing() -> Measured:
         for turn in range(21):
             for name in best:
                 spent = float(child(code, name, PYTHONPYCACHEPREFIX=folder))
-                if turn:  # the first one compiles
+                if turn:  # the first turn also compiles the modules
                     best[name] = min(best[name], spent)
     return Measured(best["streameval"], best["numpy"])
 
@@ -568,7 +568,7 @@ def with_numpy_kernel(key: str) -> Callable[[], Measured]:
 
 
 def as_json(key: str) -> str:
-    """One row, for the process that measures another kernel."""
+    """The result of one row as JSON, for a parent process that uses another kernel."""
     try:
         return json.dumps(asdict(next(row for row in ROWS if row.key == key).measure()))
     except AbsentError as error:
@@ -617,7 +617,7 @@ ROWS = (
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """A row as it is printed."""
+    """The cells of a row, as text."""
     try:
         result = row.measure()
     except AbsentError as error:

@@ -1,4 +1,4 @@
-"""Times of single calls, for comparing one version with the next. Every answer is checked, no time is."""
+"""Times of single calls, to compare versions. Every result is checked; no test asserts a time."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ def test_from_bytes(benchmark, stream: Examples):
     assert_same(ev, stream.counted, stream.labels)
 
 
-def test_the_oracle_counts_as_one_would_by_hand():
+def test_the_oracle_agrees_with_counts_by_hand():
     by_hand = Counted({"a": 1}, {"c": 1}, {"b": 1}, {(2, 2, 1): 1, (0, 0, 0): 1})
     assert counted([{"a", "b"}, set()], [{"a", "c"}, set()]) == by_hand
     assert counted([{"a", "b"}, set()], [{"a", "c"}, set()], [1, 1]) == by_hand

@@ -1,4 +1,4 @@
-"""Inputs that benchmarks share, and their answers by plain loops."""
+"""Inputs of the benchmarks, and the expected results by plain loops."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Sets = Iterable[AbstractSet[Hashable]]
 Bits = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 
 SIX = ("subset_accuracy", "f1_micro", "f1_macro", "f1_samples", "jaccard_samples", "hamming_loss")
-"""One metric of every kind: whole rows, pooled cells, labels, examples."""
+"""Metrics of every kind of average: of whole rows, pooled cells, labels and examples."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a plain loop counts: the outcomes of each label, and how many examples had (true, predicted, both)."""
+    """Counts of a plain loop: the outcomes by label, and the number of examples by (true, predicted, both)."""
 
     tp: Counter[Hashable]
     fp: Counter[Hashable]
@@ -49,7 +49,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def counted(true: Sets, pred: Sets, weights: Iterable[float] | None = None) -> Counted:
-    """The oracle. It is also what one writes first, and therefore a peer in the table."""
+    """The oracle. It is also the first solution that comes to mind, and therefore a peer in the table."""
     tp, fp, fn, rows = Counter(), Counter(), Counter(), Counter()
     if weights is None:
         for t, p in zip(true, pred, strict=True):
@@ -70,7 +70,7 @@ def counted(true: Sets, pred: Sets, weights: Iterable[float] | None = None) -> C
 
 
 def assert_same(ev: se.Evaluator, expected: Counted, labels: Sequence[Hashable] | None = None) -> None:
-    """Both marginals of an evaluator are those of the loop: counts exactly, values to 12 digits."""
+    """Check that an evaluator has the same counts as the loop, and the same values to 12 digits."""
     table = ev.per_label()
     if labels is not None:
         assert set(table.labels) == set(labels)
@@ -83,7 +83,7 @@ def assert_same(ev: se.Evaluator, expected: Counted, labels: Sequence[Hashable] 
 
 @dataclass(frozen=True)
 class Examples:
-    """The same examples in every form."""
+    """Examples that can be had in various forms."""
 
     labels: tuple[str, ...]
     y_true: Bits
@@ -91,12 +91,12 @@ class Examples:
 
     @cached_property
     def sets(self) -> tuple[list[set[str]], list[set[str]]]:
-        """Sets of labels."""
+        """The examples as sets of labels."""
         return self._sets(self.y_true), self._sets(self.y_pred)
 
     @cached_property
     def mappings(self) -> tuple[list[dict[str, bool]], list[dict[str, bool]]]:
-        """A mapping label -> bool for each example, all labels in it."""
+        """The examples as mappings from all labels to bool."""
         return tuple(
             [dict(zip(self.labels, row, strict=True)) for row in side.astype(bool).tolist()]
             for side in (self.y_true, self.y_pred)
@@ -104,7 +104,7 @@ class Examples:
 
     @cached_property
     def counted(self) -> Counted:
-        """The answer."""
+        """The counts of the examples by a plain loop."""
         return counted(*self.sets)
 
     def _sets(self, side: Bits) -> list[set[str]]:
@@ -112,7 +112,7 @@ class Examples:
 
 
 def bits(examples: int, labels: int, share: float, *, seed: int = 0) -> tuple[Bits, Bits]:
-    """Two 0/1 matrices with about ``share`` of ones; seven of ten cells are predicted as they are, others by chance."""
+    """Two 0/1 matrices with about ``share`` of ones; seven in ten predictions are right, the rest are random."""
     rng = np.random.default_rng(seed)
     shape = (examples, labels)
     y_true = rng.random(shape, np.float32) < share
@@ -122,11 +122,11 @@ def bits(examples: int, labels: int, share: float, *, seed: int = 0) -> tuple[Bi
 
 
 def examples(count: int, labels: int, each: int, *, seed: int = 0) -> Examples:
-    """Examples with about ``each`` of so many labels."""
+    """Random examples with about ``each`` of ``labels`` labels."""
     return Examples(tuple(f"label {x}" for x in range(labels)), *bits(count, labels, each / labels, seed=seed))
 
 
 def distinct_labels(count: int, *, each: int = 5) -> Iterable[list[str]]:
-    """Lists of labels of which no two are the same, made as they are asked for."""
+    """A generator of lists of labels in which no label occurs twice."""
     for start in range(0, count, each):
         yield [f"label number {x}" for x in range(start, min(count, start + each))]
