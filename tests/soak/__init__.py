@@ -1,1 +1,1 @@
-"""Long runs, by hand: docs/reliability.md says what they showed. Each fails at the first fault."""
+"""Long runs, started by hand; docs/reliability.md has their results. Each stops at the first error."""

@@ -1,7 +1,7 @@
 """Damage the golden files at random, a million times: python -m tests.soak.damage.
 
-Bytes must be refused with `FormatError`, or be exactly what the object that is read writes again. Half of the damage is
-under a right checksum, as made on purpose; what is left may then say something else, but never something impossible.
+Damaged bytes must be refused with `FormatError`, or give an object that writes exactly these bytes. Half of the damaged
+files have a right checksum, like deliberate changes; their content may then be different, but never impossible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ IMAGES = [path.read_bytes() for path in sorted(write.FOLDER.glob("*.bin"))]
 
 
 def damaged(data: bytes, drawn: random.Random) -> bytes:
-    """Bits flipped, bytes set, cut out, put in, copied, or zeros at the end."""
+    """The data with random damage: bits flipped, bytes set, removed, inserted or copied, or zeros at the end."""
     edited = bytearray(data)
     for _ in range(drawn.choice([1, 1, 1, 2, 3, 8])):
         at = drawn.randrange(len(edited) + 1)

@@ -1,7 +1,8 @@
 """Coverage-guided fuzzing of everything that reads bytes: python -m tests.soak.fuzz_bytes -max_total_time=600 CORPUS.
 
-Needs atheris (pip install atheris), which the tests do not. Checksums are left out, so that what is behind them is
-reached. Any exception but `FormatError` is a fault, as is a peak of memory of more than 64 times the input plus 1 MB.
+Needs atheris (pip install atheris), which the tests do not need. Checksums are disabled, so that the fuzzer reaches the
+code after their check. Any exception but `FormatError` is an error, and so is a peak of memory above 64 times the size
+of the input plus 1 MB.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ HEAD = b"\x89SEV\r\n\x02"
 
 
 class NoChecksum:
-    """Stands for `zlib` where every checksum is 0."""
+    """Replaces `zlib`; every checksum is 0."""
 
     @staticmethod
     def crc32(_data: bytes) -> int:
@@ -52,7 +53,7 @@ def main() -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for name, make in write.MAKE.items():
         (corpus / name).write_bytes(make().to_bytes()[start:-4])
-    for make in write.MAKE.values():  # so that nothing is loaded for the first time while memory is watched
+    for make in write.MAKE.values():  # imports all modules before memory is measured
         decoded(make().to_bytes())
     tracemalloc.start()
     options = [part for part in sys.argv if part != str(corpus)]

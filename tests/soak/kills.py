@@ -1,8 +1,8 @@
-"""Kill a process that counts and saves, again and again, and look at what it left: python -m tests.soak.kills.
+"""Kill a process that counts and saves, again and again, and check its file: python -m tests.soak.kills.
 
-A process with a `Checkpointer` reads a stream and is killed with SIGKILL at a random moment; the next one goes on from
-the file. After each kill the file must hold exactly what one pass over the stream up to its position gives, and no
-position may be lost that was told to be saved.
+A process with a `Checkpointer` reads a stream and is killed with SIGKILL at a random moment; the next one continues
+from the file. After each kill the file must hold exactly the counts of one pass over the stream up to its position, and
+this position must not be before the last one that the process reported as saved.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ LONGEST = 0.004  # seconds until the kill
 
 
 def stream(start: int):
-    """Examples without end from a place on, the same each time; their states grow to some ten kilobytes."""
+    """An endless stream of examples from ``start`` on, equal in every run; its states grow to tens of kilobytes."""
     for place in count(start):
         drawn = random.Random(place)
         yield drawn.sample(LABELS, 3), drawn.sample(LABELS, 3)
 
 
 def work(path: Path, acknowledged: int) -> None:
-    """Count and save until killed; tell each position once it is saved."""
+    """Count and save until killed, and report each position after it is saved."""
     saved = se.Checkpointer(se.Evaluator(METRICS), path, every=3)
     for y_true, y_pred in stream(saved.position):
         saved.evaluator.update(y_true, y_pred)
@@ -44,7 +44,7 @@ def work(path: Path, acknowledged: int) -> None:
 
 
 def killed(path: Path, saves: int, after: float) -> int:
-    """The last position that a process told before it was killed, some time after so many saves; 0 if none."""
+    """Kill a process some time after ``saves`` saves; return the last position that it reported, or 0."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -52,7 +52,7 @@ def killed(path: Path, saves: int, after: float) -> int:
             os.close(reading)
             work(path, writing)
         finally:
-            os._exit(1)  # nothing of the parent's may run here
+            os._exit(1)  # skips clean-up code of the parent
     os.close(writing)
     with os.fdopen(reading, "rb", 0) as message:
         data = b"".join(message.read(8) for _ in range(saves))
@@ -65,11 +65,11 @@ def killed(path: Path, saves: int, after: float) -> int:
 
 
 def run(kills: int, seed: int) -> str:
-    """What was seen; an `AssertionError` if anything was lost or damaged."""
+    """A summary of the run; raises `AssertionError` if anything was lost or damaged."""
     drawn = random.Random(seed)
     expected, reached, newest, amid = se.Evaluator(METRICS), 0, 0, 0
     examples = stream(0)
-    warm = se.Checkpointer, se.load  # loaded once, before there are children
+    warm = se.Checkpointer, se.load  # imports their modules once, before the first fork
     assert all(warm)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state"

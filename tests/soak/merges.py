@@ -22,7 +22,7 @@ def some(drawn: random.Random) -> list:
 
 
 def once(drawn: random.Random) -> str:
-    setup = drawn.choice([*SETUPS[:3] * 5, SETUPS[3]])  # the last takes much longer
+    setup = drawn.choice([*SETUPS[:3] * 5, SETUPS[3]])  # rarely the last one, which takes much longer
     scored, weighted, masked = "threshold" in setup, drawn.random() < 0.5, drawn.random() < 0.3
     examples = []
     for _ in range(drawn.randrange(9)):

@@ -1,4 +1,4 @@
-"""What all long runs share: seeds, reports, an end in time."""
+"""The loop of all long runs, with seeds, reports of progress and a time limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 def soak(doc: str | None, times: int, once: Callable[[random.Random], str]) -> None:
-    """Call ``once`` so many times, each with a seed of its own; count what it says."""
+    """Call ``once`` repeatedly, each time with another seed, and count the outcomes that it returns."""
     parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--times", type=int, default=times)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
