@@ -1,1 +1,1 @@
-"""Files of every kind as earlier versions wrote them; every later version must read them."""
+"""Files of every kind, written by earlier versions; every later version must read them."""

@@ -23,7 +23,7 @@ from tests.support.kinds import TRIALS
 FOLDER = Path(__file__).parent
 VALUES = FOLDER / "values.json"
 LATER = {"lwlrap_per_label"}
-"""Metrics with which a kind is tried since its files were written."""
+"""Metrics that were added to the trials of a kind after its files were written."""
 METRICS = ["f1_micro", "f1_macro(zero_division=nan)", "jaccard_samples", "mcc_per_label"]
 SETS = [({"a", "b"}, {"a"}), ({7, "é"}, {"b", 7}), (set(), set()), ({"🙂"}, {"a", -(2**70)}), ({"a"}, {"a"})]
 
@@ -69,7 +69,7 @@ def scored_in(target: Any, where: Iterable[dict[str, Any]] = ({}, {}, {})) -> An
 
 
 def evaluator_of(kind: str) -> Any:
-    """An evaluator of the metrics with which a kind is tried."""
+    """An evaluator of the metrics in the trials of a kind."""
     trial = TRIALS[kind]
     metrics = [name for name in trial.metrics if name not in LATER]
     return se.Evaluator(metrics, threshold=0.4, **trial.arguments("abc"))
@@ -100,7 +100,7 @@ def sliced(**options: Any) -> Any:
 
 
 def large() -> Any:
-    """Counts that take all eight bytes."""
+    """An evaluator whose counts need all eight bytes."""
     ev = fed(se.Evaluator(["hamming_loss"]))
     for _ in range(60):
         ev.merge(ev)
@@ -119,7 +119,7 @@ def ledger(*, compacted: bool) -> Any:
 def pending(**options: Any) -> Any:
     """Predictions of every form, with keys of every kind."""
     made = se.Pending(se.Evaluator(METRICS[:1], labels=["a", "b", 7], threshold=0.5), no_prediction="count", **options)
-    made._trials = []  # bytes hold every form, also those that this evaluator cannot read
+    made._trials = []  # disables the check, because the files must have every form, even those this evaluator refuses
     scores = {"b": 0.25, "a": 0.5}
     predictions = [
         {"b", "a"}, {"b", 7, "a"}, {"b", "a"}, scores, dict.fromkeys(scores, 0.1), {"a": True, "b": False},
@@ -197,7 +197,7 @@ MAKE: dict[str, Callable[[], Any]] = {
 
 
 def readings(target: Any) -> Any:
-    """What can be read, floats to the last bit."""
+    """The values that can be read from an object, with floats exact to the last bit."""
     if isinstance(target, se.Checkpoint):
         return {"position": target.position, **readings(target.evaluator)}
     if isinstance(target, se.Pending):
@@ -221,7 +221,7 @@ def readings(target: Any) -> Any:
 
 
 def said(prediction: Any) -> str:
-    """A prediction, whatever the order of its labels."""
+    """A string for a prediction that does not depend on the order of its labels."""
     if isinstance(prediction, set | dict):
         labels = prediction.items() if isinstance(prediction, dict) else prediction
         return f"{type(prediction).__name__} {sorted(labels, key=repr)}"
