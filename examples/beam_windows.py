@@ -17,7 +17,7 @@ HOUR = 3600
 
 def prediction(number: int) -> TimestampedValue:
     """A row of a tagger that gets worse towards the evening."""
-    source = random.Random(number)  # noqa: S311  # no secret
+    source = random.Random(number)  # noqa: S311  # not used for security
     second = source.randrange(24 * HOUR)
     true = source.sample(TAGS, 3)
     guess = [tag if source.random() > second / (48 * HOUR) else source.choice(TAGS) for tag in true]

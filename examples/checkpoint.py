@@ -1,4 +1,4 @@
-"""A loop that is killed twice and goes on where it was, counting every example once.
+"""A loop that is killed twice, continues each time where it was, and counts every example exactly once.
 
 Usage: python examples/checkpoint.py [file]
 """
@@ -23,7 +23,7 @@ class Killed(Exception):  # noqa: N818
 
 
 def stream() -> Iterator[tuple[set[str], set[str]]]:
-    """The same examples each time it is read, as from a file or a topic."""
+    """A stream with the same examples each time it is read, like a file or a topic."""
     drawn = random.Random(3)  # noqa: S311
     for _ in range(EXAMPLES):
         truth = {label for label in LABELS if drawn.random() < 0.4}
@@ -31,7 +31,7 @@ def stream() -> Iterator[tuple[set[str], set[str]]]:
 
 
 def evaluate(path: Path, crash: int | None) -> se.Evaluator:
-    """The whole loop, as a service would run it each time it starts."""
+    """The whole loop, which a service would run each time it starts."""
     with se.Checkpointer(se.Evaluator(["f1_micro", "f1_macro"]), path, every=EVERY) as saved:
         print(f"starts at example {saved.position:,}", end="")
         for y_true, y_pred in saved.remaining(stream()):

@@ -11,7 +11,7 @@ TAGS = np.array([f"tag {number}" for number in range(20)])
 
 
 def shard(number: int) -> list[dict[str, object]]:
-    """What one file of predictions would hold."""
+    """The rows of one file of predictions."""
     rng = np.random.default_rng(number)
     rows: list[dict[str, object]] = []
     for language in rng.choice(["de", "en", "fr"], 1_000):

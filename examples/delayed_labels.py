@@ -1,8 +1,8 @@
 """Labels that arrive late: the Yeast stream, in which the truth about a gene becomes known 50 genes later.
 
-The stream is evaluated twice: by `progressive_evaluate(..., delay=50)`, which simulates the delay, and in a loop as in
-a program in production, where predictions wait in a `Pending` until their truth arrives. Both count the same examples,
-so both end with the same bytes.
+The stream is evaluated twice: by `progressive_evaluate(..., delay=50)`, which simulates the delay, and by a loop like
+that of a program in production, where predictions wait in a `Pending` until their truth arrives. Both count the same
+examples, so both end with the same bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def simulated() -> se.Evaluator:
 def by_hand() -> se.Evaluator:
     model = new_model()
     pending = se.Pending(se.Evaluator(), max_pending=1_000, no_prediction="count")
-    truths = deque()  # what another service would send
+    truths = deque()  # messages of another service
 
     def receive() -> None:
         gene, x, y = truths.popleft()
@@ -37,7 +37,7 @@ def by_hand() -> se.Evaluator:
     for gene, (x, y) in enumerate(datasets.Yeast()):
         if len(truths) == DELAY:
             receive()
-        if y_pred := model.predict_one(x):  # before it has learnt, the model predicts nothing
+        if y_pred := model.predict_one(x):  # the model predicts nothing until it has learnt
             pending.predict(gene, y_pred)
         truths.append((gene, x, y))
     while truths:

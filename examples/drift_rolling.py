@@ -1,7 +1,7 @@
-"""A concept drift in the Yeast stream, as the metrics of all examples and those of the last 300 show it.
+"""A concept drift in the Yeast stream, in the metrics of all examples and in those of the last 300 examples.
 
 After 1,200 genes the classes exchange their names, so that the model has to learn again. The value over all genes
-hardly moves, and never shows that the model recovers; the window shows both.
+hardly changes, and never shows that the model recovers; the window shows the drift and the recovery.
 
 Usage: python examples/drift_rolling.py [picture.png]
 """

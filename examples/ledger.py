@@ -28,7 +28,7 @@ def examples(shard: int) -> Iterator[tuple[set[str], set[str]]]:
 
 
 def sent() -> Iterator[Message]:
-    """Each shard sends its whole state so far, numbered by how many examples are in it."""
+    """The messages of all shards: each has the whole state of its shard so far, numbered by its count of examples."""
     for shard in range(SHARDS):
         evaluator = fresh()
         for count, (y_true, y_pred) in enumerate(examples(shard), 1):
@@ -38,7 +38,7 @@ def sent() -> Iterator[Message]:
 
 
 def delivered(messages: list[Message], drawn: random.Random) -> list[Message]:
-    """At least once, in no order: a third of them twice, and lost ones again and again until they arrive."""
+    """The messages in random order, each at least once: a third arrive twice, and lost ones are sent again."""
     sent_again = [message for message in messages if drawn.random() < 1 / 3]
     return drawn.sample(messages + sent_again, len(messages) + len(sent_again))
 
@@ -53,10 +53,10 @@ def main() -> None:
     merged = fresh()
     replicas = [se.Ledger(fresh()) for _ in range(3)]
     for shard, sequence, state in messages:
-        merged.merge(se.Evaluator.from_bytes(state))  # what one should not do
+        merged.merge(se.Evaluator.from_bytes(state))  # wrong: this counts repeated states again
         drawn.choice(replicas).put(shard, sequence, state)
 
-    for _ in range(10):  # replicas tell each other what they know, as often as they like
+    for _ in range(10):  # replicas may exchange their content any number of times
         one, other = drawn.sample(replicas, 2)
         one.merge(other)
     ledger = sum(replicas, se.Ledger(fresh()))
@@ -70,7 +70,7 @@ def main() -> None:
 
     before = len(ledger.to_bytes())
     ledger.compact()
-    ledger.put(*messages[0])  # a late duplicate, if not an older state
+    ledger.put(*messages[0])  # a late message: a duplicate or an older state
     print(f"compacted from {before:,} to {len(ledger.to_bytes()):,} bytes; late duplicates change nothing")
 
 

@@ -15,7 +15,7 @@ TAGS = np.array([f"tag {number}" for number in range(50)])
 
 
 def write(folder: Path, files: int, rows: int) -> None:
-    """Some files as a tagger would leave them."""
+    """Write some files of predictions, as a tagger would."""
     for file in range(files):
         rng = np.random.default_rng(file)
         true = rng.random((rows, len(TAGS))) < 0.05

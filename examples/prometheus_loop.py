@@ -21,7 +21,7 @@ def main(port: int = 8000, examples: int = 60_000) -> None:
     metrics = ["f1_micro", "f1_macro", "hamming_loss", "f1_per_label"]
     total = se.Evaluator(metrics, labels=TOPICS)
     recent = se.Rolling(se.Evaluator(metrics, labels=TOPICS), size=500)
-    both = se.Trace({"all": total, "last_500": recent}, every=examples)  # counts in both at once
+    both = se.Trace({"all": total, "last_500": recent}, every=examples)  # counts each example in both
     REGISTRY.register(EvaluationCollector({"all": total, "last_500": recent}, max_labels=10))
     start_http_server(port, addr="127.0.0.1")
 
@@ -30,7 +30,7 @@ def main(port: int = 8000, examples: int = 60_000) -> None:
     for _ in range(examples):
         truth = rng.random(len(TOPICS)) < often
         guess = truth ^ (rng.random(len(TOPICS)) < 0.02)
-        both.update(truth, guess)  # a scrape sees both before this example, or both after it
+        both.update(truth, guess)  # a scrape reads both before this example or both after it
         time.sleep(0.001)
     print(f"{total.examples:,} examples; f1_micro {total.get('f1_micro'):.3f}, lately {recent.get('f1_micro'):.3f}")
 

@@ -20,7 +20,7 @@ ROWS = [
 
 @ray.remote
 def shard(rows: list[dict[str, list[str]]]) -> bytes:
-    """What a task counts on its own."""
+    """The state that one task counts, as bytes."""
     ev = se.Evaluator(["f1_micro"])
     ev.update_many([row["tags"] for row in rows], [row["guess"] for row in rows])
     return ev.to_bytes()

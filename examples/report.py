@@ -15,7 +15,7 @@ METRICS = ["f1_micro", "f1_macro", "subset_accuracy", "hamming_loss", "roc_auc_m
 
 
 def main(path: str = "report.html", examples: int = 2417) -> None:
-    """Evaluate scores while the model learns; keep what the page can draw."""
+    """Evaluate scores while the model learns, and count everything that the page can draw."""
     model = preprocessing.StandardScaler() | multioutput.PerOutputClassifier(linear_model.LogisticRegression())
     ev = se.Evaluator(METRICS, threshold=0.5, keep=["pairs"])
     halves = {"first half": se.Evaluator(METRICS, threshold=0.5), "second half": se.Evaluator(METRICS, threshold=0.5)}

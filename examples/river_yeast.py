@@ -1,8 +1,8 @@
 """A River model learns the Yeast stream (2417 genes, 14 functional classes) while streameval evaluates it.
 
-Every gene is first predicted, then learnt from. The metrics of the collection count each of them once; from the same
-counts the full report is read at the end, and could have been read at any moment before. It is printed, and written to
-[path], a page for a browser (yeast.html unless another is named).
+The model predicts every gene first and then learns from it. The metrics of the collection count each gene once. The
+full report is read from the same counts at the end, and could be read at any time before. It is printed, and written
+as a page for a browser to [path] (default yeast.html).
 
     river_yeast.py [path]
 """

@@ -1,4 +1,4 @@
-"""Spark makes one small state of each partition, merged to the bytes that one process writes.
+"""Spark counts each partition into a small state; merged, the states give the same bytes as one process.
 
 Requires the extra "spark" and Java 17 or later.
 """
@@ -9,7 +9,7 @@ import os
 import random
 import sys
 
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers are to run the Python that has streameval
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers must use this Python, which has streameval
 
 from pyspark.sql import SparkSession
 
@@ -20,7 +20,7 @@ TAGS = ["art", "food", "music", "news", "sport"]
 
 
 def posts(count: int) -> list[tuple[list[str], list[str], str]]:
-    source = random.Random(7)  # noqa: S311  # not a secret
+    source = random.Random(7)  # noqa: S311  # not used for security
     made = []
     for _ in range(count):
         actual = source.sample(TAGS, source.randrange(4))

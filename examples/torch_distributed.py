@@ -17,7 +17,7 @@ RANKS = 2
 
 
 def evaluate(rank: int, meeting: str) -> None:
-    """What each process runs; torchrun would start it, and init_process_group() need no arguments."""
+    """The code of each process. With torchrun, which starts the processes, init_process_group() needs no arguments."""
     dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=RANKS)
     generator = torch.Generator().manual_seed(0)
     features = torch.randn(1001, 8, generator=generator)
@@ -26,10 +26,10 @@ def evaluate(rank: int, meeting: str) -> None:
     torch.nn.init.constant_(model.weight, 0.1)
 
     ev = se.Evaluator(["f1_micro", "f1_macro", "ranking_loss"], labels=LABELS, threshold=0.5)
-    for rows in torch.arange(rank, 1001, RANKS).split(100):  # an uneven share: 501 rows, and 500
+    for rows in torch.arange(rank, 1001, RANKS).split(100):  # uneven halves of 501 and 500 rows
         ev.update_many(truths[rows], model(features[rows].bfloat16()).sigmoid())
         if rows[0] < 400:
-            sync(ev)  # as often as one likes: ev stays the state of this process
+            sync(ev)  # may be called any number of times: ev stays the state of this process
     total = sync(ev)
     if rank == 0:
         print(f"{ev.examples} of {total.examples} examples were counted on this rank")
