@@ -1,6 +1,7 @@
-"""Write what follows from code: references of metrics and public names, a table of engines, stubs of metric classes.
+"""Generate pages and stubs from code: metrics, public names, a table of engines, stubs of metric classes.
 
-Run ``python docs/generate.py`` after changing the catalogue, a public name or the page of an engine; a test compares.
+Run ``python docs/generate.py`` after a change of the catalogue, of a public name or of the page of an engine; a test
+checks that the files are up to date.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from types import NoneType
 from typing import get_args
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # import this tree, not an installed package
 
 import streameval
 from streameval.adapters.river.classes import CLASSES
@@ -98,7 +99,7 @@ SECTIONS = {
     "Models that learn": ("progressive_evaluate", "iter_progressive_evaluate", "Snapshot", "Pending", "Trace"),
     "Shards and crashes": ("Ledger", "Checkpointer", "Checkpoint"),
 }  # fmt: skip
-"""Of the page of public names; those that are in none of these follow."""
+"""Sections of the page of public names; names that are in no section follow them."""
 
 MODULES = (
     "metrics.calibration",
@@ -109,10 +110,10 @@ MODULES = (
     "tabular.job",
     "testing",
 )
-"""With public names of their own."""
+"""Modules with public names of their own."""
 
 DICTIONARIES = {"testing.LAWS": "The laws, by the name that an error gives."}
-"""What they hold, as they have no docstring."""
+"""Descriptions of public dictionaries, which have no docstrings."""
 
 
 def public_names() -> str:
@@ -133,8 +134,8 @@ def public_names() -> str:
 
 
 def members_of(thing: type) -> list[str]:
-    """The public attributes of a class, without those that only say what to write instead."""
-    names = sorted({*dir(thing), *getattr(thing, "__dataclass_fields__", ())})  # fields without default are in no class
+    """The public attributes of a class, without those that exist only to raise an error with advice."""
+    names = sorted({*dir(thing), *getattr(thing, "__dataclass_fields__", ())})  # `dir` omits fields without defaults
     absent = [name for name in names if (getattr(thing, name, None).__doc__ or "").startswith("Absent: ")]
     return [name for name in names if name[0] != "_" and name not in absent]
 
@@ -145,7 +146,7 @@ def _table(head: str, names: Iterable[str]) -> str:
 
 
 def _summary(name: str) -> str:
-    """What a name stands for: the first sentences of its docstring, or which values it may have."""
+    """A description of a name: the first sentences of its docstring, or the values that it may have."""
     module, _, last = f"streameval.{name}".rpartition(".")
     thing = getattr(import_module(module), last)
     if isinstance(thing, dict):
@@ -157,7 +158,7 @@ def _summary(name: str) -> str:
 
 
 def engines() -> str:
-    """The page of engines, whose table says of each what its own page begins with, its title and "You have ...."."""
+    """The page of engines, whose table has the title of each engine's page and its first sentence ("You have ...")."""
     rows = []
     for page in sorted((ROOT / "docs" / "engines").glob("*.md")):
         title, first = page.read_text(encoding="utf-8").split("\n\n", 2)[:2]
@@ -205,7 +206,7 @@ class _Number(Metric):
 """
 
 SHARED = {"degenerate": "_OfHits", "unranked": "_OfRanks"}
-"""Parameters that many metrics of rankings have, besides their one average, and the options that these stand in."""
+"""Parameters that many ranking metrics share, and the TypedDicts of options that contain them."""
 
 
 def stub() -> str:
@@ -238,13 +239,13 @@ from streameval.evaluation.classes import _OfDecisions, _Options
 
 
 def _classes(bodies: dict[str, str], base: str, entries: Mapping[str, MetricInfo]) -> str:
-    """Classes by name; those with equal bodies inherit them, from a base that is named after the first."""
+    """Stubs of classes by name; classes with equal bodies inherit from a base that is named after the first of them."""
     uses = Counter(bodies.values())
     lines, bases = [], {}
     for name, body in bodies.items():
         entry = entries.get(name)
         parent = base if entry is None or None in entry.averages else "_Number"
-        summary = "..." if entry is None else f'"""{entry.summary}"""'  # which editors show
+        summary = "..." if entry is None else f'"""{entry.summary}"""'  # editors display it
         if uses[body] == 1:
             lines += [f"class {name}({parent}):", *([f"    {summary}"] if entry else []), body]
             continue
@@ -272,12 +273,12 @@ def _body(own: list[str], entry: MetricInfo, first: Sequence[str] = ()) -> str:
 
 
 def _is_of_examples(entry: MetricInfo) -> bool:
-    """Whether it is a metric of rankings with their usual average, which stands among the options."""
+    """Whether an entry is a ranking metric whose only average is the usual one, which the options already declare."""
     return entry.state == "rankings" and entry.averages == ("samples",)
 
 
 def _shortened(text: str) -> str:
-    """A stub in which choices that are written several times have a name."""
+    """The text of a stub with names for literal types that occur repeatedly."""
     names: dict[str, str] = {}
     for parameter, choices in re.findall(r"(\w+): (Literal\[[^]]*\](?: \| None)?) =", text):
         if text.count(f": {choices} =") > 1 and choices not in names:
@@ -291,7 +292,7 @@ def _shortened(text: str) -> str:
 
 
 def _broken(line: str) -> str:
-    """A line that is longer than 120 characters as several, with as many parameters in each as there is room for."""
+    """A line; if it is longer than 120 characters, split into lines with as many parameters as fit."""
     if len(line) <= 120:
         return line
     parts = " ".join(part.replace(" ", "\0") for part in re.split(r"(?<=,) (?=\w+:|\*)", line))

@@ -1,6 +1,6 @@
-"""Pictures of the pages, drawn by our own plots from real results when the site is built.
+"""Pictures on the pages, drawn with the package's plots from real results when the site is built.
 
-``python docs/pictures.py`` renews the one that the README shows, the only one in the repository; it needs chromium.
+``python docs/pictures.py`` renews the picture in the README, the only one in the repository; it needs chromium.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # import this tree, not an installed package
 
 import matplotlib as mpl
 import numpy as np
@@ -30,7 +30,7 @@ README_PICTURE = ROOT / "docs" / "report.png"
 
 @lru_cache(maxsize=1)
 def yeast() -> se.Evaluator:
-    """What is known of a River model after it has learnt the Yeast stream."""
+    """An evaluator of a River model after the model has learnt the Yeast stream."""
     model = preprocessing.StandardScaler() | multioutput.PerOutputClassifier(linear_model.LogisticRegression())
     ev = se.Evaluator(["f1_micro", "roc_auc_macro"], threshold=0.5, keep=["pairs"])
     for x, y in datasets.Yeast():
@@ -45,7 +45,7 @@ def figure(width: float, height: float) -> Figure:
 
 
 def rare() -> Figure:
-    """The two most frequent labels and the four rarest ones."""
+    """A picture of the two most frequent labels and the four rarest ones."""
     table = yeast().per_label()
     order = sorted(range(len(table.labels)), key=lambda place: -int(table.support[place]))
     chosen = [*order[:2], *order[-4:]]
@@ -60,7 +60,7 @@ def rare() -> Figure:
 
 @lru_cache(maxsize=1)
 def alarms() -> se.Evaluator:
-    """The alarm of docs/choosing.md: one event in a hundred, and a good score."""
+    """An evaluator of the alarm in docs/choosing.md: one event in a hundred, and a good score."""
     rng = np.random.default_rng(0)
     event = rng.random((20_000, 1)) < 0.01
     ev = se.Evaluator(["roc_auc_macro"], labels=["alarm"])
@@ -99,7 +99,7 @@ def confusion() -> Figure:
 
 
 def drift() -> Figure:
-    """The stream of examples/drift_rolling.py."""
+    """A picture of the stream in examples/drift_rolling.py."""
     example = runpy.run_path(str(ROOT / "examples" / "drift_rolling.py"))
     classifier = linear_model.LogisticRegression(optim.SGD(0.03))
     model = preprocessing.StandardScaler() | multioutput.PerOutputClassifier(classifier)
@@ -119,11 +119,11 @@ def drift() -> Figure:
 PICTURES: dict[str, Callable[[], Figure]] = {
     made.__name__: made for made in (rare, alarm_roc, alarm_precision, threshold, calibration, confusion, drift)
 }
-"""By name; a page shows one as ``pictures/NAME.svg``."""
+"""The functions that draw pictures, by name; a page refers to one as ``pictures/NAME.svg``."""
 
 
 def svg(draw: Callable[[], Figure]) -> str:
-    """A picture as text, the same each time."""
+    """A picture as SVG text that is equal in every run."""
     with mpl.rc_context({"svg.hashsalt": "streameval"}):
         out = io.StringIO()
         draw().savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
@@ -131,7 +131,7 @@ def svg(draw: Callable[[], Figure]) -> str:
 
 
 def still(path: Path) -> None:
-    """The top of the report page of ``streameval demo``, as a browser shows it."""
+    """Save a screenshot of the top of the report page of ``streameval demo``."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "demo.html")
         subprocess.run([sys.executable, "-m", "streameval", "demo", "--report", page], check=True, cwd=ROOT)

@@ -1,7 +1,7 @@
-"""What the site has besides the pages of this folder: navigation, reference, pages of examples, pictures.
+"""Parts of the site that are not pages in this folder: navigation, reference, pages of examples, pictures.
 
-A hook of MkDocs, see ``mkdocs.yml``. A new page is listed in `NAVIGATION`, a new module with public names in
-`REFERENCE`; a new example needs a link from some page. A test asks for all three.
+This is a hook of MkDocs, see ``mkdocs.yml``. Add a new page to `NAVIGATION`, a new module with public names to
+`REFERENCE`, and a link to a new example on some page. Tests check all three.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # this tree, not what may be installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # import this tree, not an installed package
 
 import streameval as se
 from streameval.errors import HOMES
@@ -42,7 +42,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Reference": ("public.md", "metrics.md", "forms.md", "limits.md", "format.md"),
     "Project": ("contributing.md", "changelog.md"),
 }  # fmt: skip
-"""Pages by section, in order. One that is not there is left out; the reference and the examples come by themselves."""
+"""Pages by section, in order. Missing pages are left out; pages of the reference and of examples are added."""
 
 REFERENCE: dict[str, tuple[str, ...]] = {
     "Evaluators": ("evaluation", "report.label_table", "metrics.bounds"),
@@ -58,7 +58,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     "Adapters": ("adapters",),
     "Errors": ("errors",),
 }
-"""Pages of the reference: which modules, below `streameval`, have their public names there."""
+"""Pages of the reference, each with the modules below `streameval` whose public names it documents."""
 
 ALSO_PUBLIC = (
     "tabular.job", "metrics.thresholds", "plots", "metrics.curves", "metrics.calibration", "metrics.pairs", "testing",
@@ -70,7 +70,7 @@ PICTURES = "pictures"
 
 
 def slug(text: str) -> str:
-    """The anchor of a heading, as GitHub and the site make it."""
+    """The anchor of a heading, equal to that on GitHub and on the site."""
     return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
 
 
@@ -78,7 +78,7 @@ def slug(text: str) -> str:
 
 
 def pages_of(section: str) -> list[str]:
-    """The pages of a section that are there."""
+    """The existing pages of a section."""
     pages = []
     for pattern in NAVIGATION[section]:
         own = pattern in project_pages()
@@ -93,16 +93,16 @@ def navigation() -> list[dict[str, Any]]:
     return nav
 
 
-# -- pages that are made ----------------------------------------------------------------------------------------------
+# -- generated pages --------------------------------------------------------------------------------------------------
 
 
 def example_pages() -> dict[str, str]:
-    """A page for each example: what its docstring says, and its source."""
+    """A page for each example, with its docstring and its source."""
     made = {}
     for path in sorted((ROOT / "examples").glob("*.py")):
         source = path.read_text(encoding="utf-8")
         text = inspect.cleandoc(source.split('"""')[1])
-        text = re.sub(r"\[(?![^\]]*\]\()", r"\\[", text)  # [path] of a usage line is no link
+        text = re.sub(r"\[(?![^\]]*\]\()", r"\\[", text)  # [path] in a usage line is no link
         code = source.split('"""', 2)[2].strip()
         made[f"examples/{path.stem}.md"] = (
             f"# {path.stem}\n\n{text}\n\n```bash\npython examples/{path.name}\n```\n\n```python\n{code}\n```\n"
@@ -111,7 +111,7 @@ def example_pages() -> dict[str, str]:
 
 
 def public_objects() -> dict[str, object]:
-    """Every public name, as a path below `streameval` that users write, and what it stands for."""
+    """Every public object, by the path below `streameval` that users write."""
     objects = {name: getattr(se, name) for name in se.__all__}
     for module in ALSO_PUBLIC:
         if not _public_of(module):
@@ -123,7 +123,7 @@ def public_objects() -> dict[str, object]:
 
 
 def _public_of(module: str) -> dict[str, object]:
-    """The names in ``__all__``; where the library of an adapter is not installed they are read from its source."""
+    """The objects in ``__all__``; if the library of an adapter is not installed, the names are read from its source."""
     try:
         loaded = importlib.import_module(f"streameval.{module}")
     except ImportError:
@@ -135,7 +135,7 @@ def _public_of(module: str) -> dict[str, object]:
 
 
 def home_of(path: str, thing: object) -> str:
-    """The module below `streameval` in which a public thing stands."""
+    """The module below `streameval` that defines a public object."""
     module = HOMES[thing] if isinstance(thing, type) and thing in HOMES else getattr(thing, "__module__", None) or ""
     if module.startswith("streameval."):
         return module.removeprefix("streameval.")
@@ -143,7 +143,7 @@ def home_of(path: str, thing: object) -> str:
 
 
 def group_of(path: str, thing: object) -> str | None:
-    """The page of the reference that tells of it; the longest module that fits decides."""
+    """The page of the reference for a public object; the longest module path that matches decides."""
     homes = (path.rpartition(".")[0], home_of(path, thing))
     best, chosen = -1, None
     for group, modules in REFERENCE.items():
@@ -154,7 +154,7 @@ def group_of(path: str, thing: object) -> str | None:
 
 
 def reference_pages() -> dict[str, str]:
-    """Pages of the reference: the catalogue's classes, and what is public besides, by group."""
+    """Pages of the reference: one for the metric classes, and one for each group of other public objects."""
     groups: dict[str, list[str]] = {group: [] for group in REFERENCE}
     seen: set[str] = set()
     for path, thing in public_objects().items():
@@ -184,7 +184,7 @@ def reference_pages() -> dict[str, str]:
 
 
 def metric_classes() -> str:
-    """The classes of the catalogue, which are made when the package is imported."""
+    """The page of metric classes, which are created from the catalogue when the package is imported."""
     lines = [
         "# Metric classes",
         "",
@@ -208,7 +208,7 @@ def metric_classes() -> str:
 
 
 def from_numpydoc(text: str) -> str:
-    """The parts of a docstring as Markdown; what is indented below a section becomes a list."""
+    """A docstring as Markdown; the indented entries of a section become a list."""
     lines, out, section = text.split("\n"), [], False
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if below and set(below) == {"-"}:
@@ -224,7 +224,7 @@ def from_numpydoc(text: str) -> str:
 
 
 def river_classes() -> str:
-    """The classes for River: what each is, in a table."""
+    """A table of the classes for River, each with the first line of its docstring."""
     classes = _public_of("adapters.river")
     if not classes:
         return ""
@@ -254,7 +254,7 @@ def project_pages() -> dict[str, str]:
 
 
 def pictures() -> Iterator[tuple[str, str]]:
-    """Pictures by address, made now from real computations."""
+    """The address and the SVG text of each picture, drawn from real computations."""
     spec = importlib.util.spec_from_file_location("streameval_pictures", DOCS / "pictures.py")
     if spec is None or spec.loader is None:
         return
@@ -268,7 +268,7 @@ def pictures() -> Iterator[tuple[str, str]]:
 
 
 def for_site(markdown: str, uri: str, source: Path) -> str:
-    """A page as the site shows it: links to examples and to files outside this folder lead to pages of the site."""
+    """A page for the site, in which links to examples and to files outside this folder lead to pages of the site."""
 
     def link(match: re.Match[str]) -> str:
         text, address = match[1], match[2]
@@ -294,9 +294,9 @@ def for_site(markdown: str, uri: str, source: Path) -> str:
 
     markdown = re.sub(r"(?<!\[)`examples/(\w+)\.py`", example, markdown)
     text = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
-    text = re.sub(r"`[^`\n]+`", lambda code: code[0].replace("\\|", "|"), text)  # which GitHub's tables need escaped
+    text = re.sub(r"`[^`\n]+`", lambda code: code[0].replace("\\|", "|"), text)  # only GitHub needs | escaped in tables
     text = re.sub(r"^```python\n(?=>>> )", "```pycon\n", text, flags=re.MULTILINE)
-    text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)  # the blank line that ends a doctest
+    text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)  # drops the blank line that ends a doctest
     return re.sub(r"^<BLANKLINE>$", "", re.sub(r" *# doctest: .*$", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
 
 
@@ -336,7 +336,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Code that is short is not broken after a hyphen; names in the table of metrics are broken between words."""
+    """Prevent line breaks after hyphens in short code, and allow breaks between words of metric names in the table."""
     del config, files
     if page.file.src_uri == "metrics.md":
         parts = re.compile(r"<code>(\w+)</code>")
@@ -347,7 +347,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Refuse pages that would load something from another host."""
+    """Raise an error if a page would load anything from another host."""
     from mkdocs.exceptions import Abort
 
     loads = re.compile(
