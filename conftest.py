@@ -1,6 +1,6 @@
-"""What needs an extra that is not installed is not collected: its tests, and its module in streameval/adapters.
+"""Tests and adapter modules that need an extra are not collected if this extra is not installed.
 
-Named on the command line, it is an error, so that the tests of an engine cannot pass without it.
+If the command line names them, a missing extra is an error, so that the tests of an engine cannot pass without it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from typing import Any
 
 import pytest
 
-for library in ("OMP", "OPENBLAS"):  # threads of its own would be in the way of the tests, which take all cores
+for library in ("OMP", "OPENBLAS"):  # threads of a library would compete with the tests, which use all cores
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-os.environ["MPLBACKEND"] = "Agg"  # no window is opened
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the hundred processes of tests would compile the package
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a script; processes inherit it
+os.environ["MPLBACKEND"] = "Agg"  # opens no windows
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise each of about 100 child processes compiles the package
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # background jobs of a script inherit this
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-with suppress(ImportError):  # not all environments of engines have it
+with suppress(ImportError):  # some environments of engines have no hypothesis
     from hypothesis import HealthCheck, settings
 
-    slow = [HealthCheck.too_slow]  # as anything is on a busy machine
+    slow = [HealthCheck.too_slow]  # on a busy machine any test may be slow
     settings.register_profile("untimed", settings(), deadline=None, suppress_health_check=slow)
     settings.load_profile("untimed")
 
@@ -42,7 +42,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 @cache
 def is_installed(extra: str) -> bool:
-    """Whether everything is there that an extra brings."""
+    """Whether all requirements of an extra are installed."""
     try:
         for requirement in EXTRAS[extra]:
             distribution(re.split(r"[\[<>=]", requirement)[0])
@@ -58,7 +58,7 @@ def extra_of(path: Path) -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Tests that try as much as time allows say how much that was."""
+    """Print how many cases were tried by the tests that try as many as time allows."""
     for report in terminalreporter.getreports("passed"):
         for name, text in report.user_properties:
             if name == "tried":
@@ -67,18 +67,18 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """While 10,000 tests are held, none of which is ever garbage, to look for some takes a quarter of a second."""
+    """Disable garbage collection: with 10,000 tests in memory, each full collection takes a quarter of a second."""
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(10_000)  # with 700, all that is not frozen is gone through every second
+        gc.set_threshold(10_000)  # with 700, a collection of all objects that are not frozen runs every second
         gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Streams that are drawn may well be of a kind that is warned of."""
+    """Do not treat `DataWarning` as an error in tests with random streams, because such streams may cause it."""
     for item in items:
         if "laws" in item.path.parts or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.filterwarnings("always::streameval.DataWarning"))
@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def _pages_write_to_a_folder_of_their_own(request: pytest.FixtureRequest) -> None:
-    """The code of pages runs in an empty folder, which has the data of ``streameval demo --write demo``."""
+    """Run the code of pages in a new folder that has only the data of ``streameval demo --write demo``."""
     if request.node.path.suffix == ".md":
         folder = request.getfixturevalue("tmp_path")
         shutil.copytree(ROOT / "streameval" / "cli" / "sample", folder / "demo")
@@ -95,7 +95,7 @@ def _pages_write_to_a_folder_of_their_own(request: pytest.FixtureRequest) -> Non
 
 @pytest.fixture(autouse=True)
 def _figures_are_closed() -> Iterator[None]:
-    """Matplotlib warns of 20 that are open."""
+    """Close all figures after each test, because matplotlib warns when more than 20 are open."""
     yield
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")

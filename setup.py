@@ -1,11 +1,11 @@
 """Builds the compiled kernel, if it can be built.
 
-``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles the kernel, and installs only the numpy kernel
-where that fails, ``require`` fails with it, ``skip`` does not try. ``STREAMEVAL_CHECKS=1`` builds a kernel that checks
-bounds, under the address and undefined-behaviour sanitizers: for tests, not for use.
+``STREAMEVAL_BUILD`` says what to do: ``auto`` (the default) compiles the kernel, and installs only the numpy kernel if
+that fails; ``require`` raises an error if it fails; ``skip`` does not compile. ``STREAMEVAL_CHECKS=1`` builds a kernel
+that checks bounds and runs under the address and undefined-behaviour sanitizers: for tests, not for use.
 
-The kernel is built whole or not at all, and a wheel without it says so by its tag: extensions that are merely optional
-would leave a wheel with some of them under the tag of one with all.
+Either all extensions of the kernel are built or none, and the tag of a wheel says which. With extensions marked as
+optional, a wheel with only some of them would have the tag of a complete wheel.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from setuptools.command.build_ext import build_ext
 MODE = os.environ.get("STREAMEVAL_BUILD", "auto")
 FLAGS = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0"]
 KERNEL = Path("streameval/kernel")
-"""Each ``.pyx`` file in a folder below it is an extension; headers are named relative to it."""
+"""Each ``.pyx`` file in a folder below it is an extension; includes of headers are relative to it."""
 
 SHARED = "streameval.kernel.shared"
-"""What Cython would put into each extension: its memoryviews."""
+"""An extension with Cython's memoryview code, which Cython would otherwise generate in each extension."""
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 
 def works() -> str:
-    """Nothing if a C extension can be compiled, else why not."""
+    """An empty string if a C extension can be compiled, otherwise the reason why not."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         source.write_text("#include <Python.h>\nint probe(void) { return PY_VERSION_HEX != 0; }\n")
@@ -42,13 +42,13 @@ def works() -> str:
             compiler = new_compiler()
             customize_compiler(compiler)
             compiler.compile([str(source)], output_dir=folder, include_dirs=[sysconfig.get_paths()["include"]])
-        except Exception as error:  # whatever a toolchain raises, it cannot compile
+        except Exception as error:  # toolchains raise various exceptions; each means that it cannot compile
             return f"{type(error).__name__}: {error}"
     return ""
 
 
 def extensions() -> list[Extension]:
-    """The kernel, or nothing."""
+    """The extensions of the kernel; none if it is not to be built."""
     if MODE not in ("auto", "require", "skip"):
         raise SystemExit(f"STREAMEVAL_BUILD must be auto, require or skip, not {MODE!r}")
     if sys.maxsize < 2**63 - 1:  # there the package cannot be imported, whichever kernel it has
@@ -84,9 +84,9 @@ def extensions() -> list[Extension]:
         "initializedcheck": checks,
         "wraparound": False,
         "cdivision": True,
-        "auto_pickle": False,  # states are pickled as their bytes, what counts in them never
+        "auto_pickle": False,  # states are pickled as bytes, and kernel tables are never pickled
     }
-    # what is generated depends on the version of either
+    # the generated code depends on the versions of Cython and numpy
     folder = f"build/cython-{Cython.__version__}-numpy-{np.__version__}"
     return cythonize(
         [*kernel, Extension(SHARED, [], extra_compile_args=FLAGS)],
@@ -97,12 +97,12 @@ def extensions() -> list[Extension]:
 
 
 def fall_back(problem: str) -> None:
-    """Say that the kernel is not installed."""
+    """Print why the numpy kernel is installed instead of the compiled one."""
     print(f"streameval: {problem}, installing the slower numpy kernel", file=sys.stderr)
 
 
 class BuildKernel(build_ext):
-    """Builds all extensions or, where one fails and ``STREAMEVAL_BUILD`` is ``auto``, none."""
+    """Builds all extensions, or none if one fails and ``STREAMEVAL_BUILD`` is ``auto``."""
 
     def build_extension(self, extension: Extension) -> None:
         """Compile one extension, and print its name: ``pip install -v`` shows the lines as they come."""
@@ -111,11 +111,11 @@ class BuildKernel(build_ext):
         print(f"streameval: compiled {extension.name} in {time.monotonic() - started:.0f} s", flush=True)
 
     def run(self) -> None:
-        """Build, or fall back to a pure package."""
+        """Build the extensions, or fall back to a pure Python package."""
         print(f"streameval: compiling {len(self.extensions)} extensions, which takes about a minute", flush=True)
         try:
             super().run()
-        except Exception as error:  # whatever a toolchain raises, it cannot build the kernel
+        except Exception as error:  # toolchains raise various exceptions; each means that the build failed
             if MODE == "require":
                 raise
             fall_back(f"the kernel cannot be built ({type(error).__name__}: {error})")
@@ -125,7 +125,7 @@ class BuildKernel(build_ext):
                     Path(file).unlink(missing_ok=True)
             self.extensions = self.distribution.ext_modules = []
             wheel = self.distribution.get_command_obj("bdist_wheel", create=False)
-            if wheel is not None:  # which takes its tag from what was to be built
+            if wheel is not None:  # it has already chosen a tag for the extensions that were to be built
                 wheel.root_is_pure = True
 
 
