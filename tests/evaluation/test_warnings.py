@@ -604,7 +604,11 @@ def test_a_warning_hook_may_change_the_object_that_warns(monkeypatch: pytest.Mon
         for holder, use, left in (
             (sliced, lambda: (suspected(lambda t, p: sliced.update(t, p, where={"n": 1})), sliced.get()), 0),
             (rolling, lambda: (suspected(rolling.update), rolling.report()), 0),
-            (traced, lambda: suspected(trace.update, 40), 1),  # the warning comes before the last example is counted
+            (
+                traced,
+                lambda: suspected(trace.update, 40),
+                1,
+            ),  # the warning at a row comes before its example is counted
         ):
             use()
             assert displayed[-1] is holder

@@ -156,14 +156,14 @@ def test_doctests_are_displayed_without_their_marks(website):
     assert website.for_site(text, "x.md", DOCS / "x.md") == "```pycon\n>>> f()\n\n1\n```\n"
 
 
-def test_docstrings_become_lists(website):
+def test_sections_of_docstrings_become_markdown_lists(website):
     text = "Share.\n\n    a / b\n\nParameters\n----------\nlabels, unknown\n    As for `Evaluator`.\n"
     markdown = website.from_numpydoc(text)
     assert markdown == "Share.\n\n    a / b\n\n**Parameters**\n\n- `labels`, `unknown`:\n    As for `Evaluator`.\n"
 
 
 @pytest.mark.parametrize("script", sorted(DOCS.glob("*.py")), ids=lambda path: path.stem)
-def test_scripts_read_the_package_of_their_own_tree_whatever_is_installed(tmp_path, script):
+def test_scripts_import_the_package_of_their_own_tree_even_if_another_is_installed(tmp_path, script):
     for module in ("matplotlib", "river") if script.stem == "pictures" else ():
         pytest.importorskip(module)
     (tmp_path / "streameval.py").write_text("raise ImportError('the installed one')", encoding="utf-8")

@@ -124,7 +124,7 @@ def foreign(names: Iterable[str]) -> set[str]:
     return {name.split(".")[0] for name in names} - {*sys.stdlib_module_names, "numpy", "streameval"}
 
 
-def test_the_core_imports_other_libraries_only_where_it_needs_them():
+def test_the_core_imports_other_libraries_only_in_functions_or_for_types():
     """The imports are within functions or for types only; a test below imports the package."""
     outside = [path for path in MODULES if folder_of(path) not in ("adapters", "cli") and path not in TABLES]
     at_the_top = {

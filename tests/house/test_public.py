@@ -59,7 +59,7 @@ for adapter in {ADAPTERS}:
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
-    needy = [adapter for adapter in ADAPTERS if EXTRAS[adapter]]  # the others need only the standard library
+    needy = [adapter for adapter in ADAPTERS if EXTRAS[adapter]]  # the rest need only the standard library
     for adapter, said in zip(needy, done.stdout.splitlines(), strict=True):
         assert re.fullmatch(
             rf"streameval.adapters.{adapter} needs \w+, which is not installed; pip install 'streameval\[{adapter}\]'",
@@ -156,7 +156,7 @@ def test_only_a_numpy_with_64_bit_integers_is_required_at_run_time(system):
     assert all("2.0" in one.specifier for one in needed)
 
 
-def test_what_is_generated_from_the_catalogue_is_up_to_date():
+def test_files_generated_from_the_catalogue_are_up_to_date():
     for path, write in GENERATE["FILES"].items():
         assert path.read_text(encoding="utf-8") == write(), f"run python docs/generate.py to renew {path.name}"
 

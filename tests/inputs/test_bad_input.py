@@ -1432,7 +1432,7 @@ ERRORS = [Broken("gone"), KeyboardInterrupt(), GeneratorExit(), MemoryError("ful
 )
 def test_an_iterable_that_raises_half_way_leaves_nothing_counted(good: int, error: BaseException):
     makes, examples = (words, weighed), (["cat", "new"], {"cat": True, "newer": False})
-    # For long iterables, weights are tried with one form only, because counting does not depend on the form.
+    # For long iterables each state is tried with only one form, because counting does not depend on the form.
     pairs = itertools.product(makes, examples) if good < 32768 else zip(makes, examples, strict=True)
     for (make, example), side in itertools.product(pairs, range(1 if good == 100_000 else 3)):
         ev = make()

@@ -506,7 +506,7 @@ def test_a_mask_without_names_is_refused_if_the_frames_have_different_orders(lab
     for y_true, y_pred in ((shuffled, frame(drawn(10))), (frame(drawn(10)), shuffled)):
         with pytest.raises(se.InputError, match=r"mask has no column names.* are in different orders"):
             ev.update_many(y_true, y_pred, mask=drawn(11))
-    few = frame(drawn(10))[[NAMES[0], NAMES[1]]]  # the mask has more columns, so its order can only be the other one
+    few = frame(drawn(10))[[NAMES[0], NAMES[1]]]  # narrower than the mask, which takes the order of the other
     ev.update_many(few, frame(drawn(9)), mask=drawn(11))
     assert ev.get() == by_loops(few.reindex(columns=NAMES, fill_value=0).to_numpy(), drawn(9), drawn(11)).get()
 
@@ -1687,7 +1687,7 @@ def test_placed_scores_are_right_if_a_finaliser_updates_the_same_object(labels: 
             self.counted.update({"d", "c", "b", "a"}, {f"n{number}": 0.5 for number in range(labels)})
 
     enabled, before = gc.isenabled(), gc.get_threshold()
-    gc.freeze()  # so that only what is made here is looked through
+    gc.freeze()  # restricts collections to objects made from now on
     gc.disable()
     try:
         for threshold in range(1, 8):
@@ -1729,7 +1729,7 @@ def test_reverting_an_example_of_scores_is_right_if_a_finaliser_updates_the_same
                 said.append(str(error))
 
     enabled, before, messages = gc.isenabled(), gc.get_threshold(), set[str]()
-    gc.freeze()  # so that only what is made here is looked through
+    gc.freeze()  # restricts collections to objects made from now on
     gc.disable()
     try:
         for threshold in range(1, 12):

@@ -42,7 +42,7 @@ class Kind:
         return se.Evaluator(list(self.metrics), **dict(self.options))
 
     def single(self) -> se.Metric:
-        """A `Metric` of the first metric alone."""
+        """A `Metric` of the first metric only."""
         spec = self.evaluator().metrics[0]
         choices = {name: value for name, value in self.options if name not in ("keep", "inverse_propensities")}
         return se.metric(spec.name, average=spec.average, **choices, **dict(spec.parameters))
@@ -157,7 +157,7 @@ def placed(row: Row) -> dict[str, Any]:
 
 
 def apart(row: Row) -> dict[str, Any]:
-    """Like `placed`, but with so many slices that several are displaced at once."""
+    """Like `placed`, but with so many slices that more than one is displaced at once."""
     return {"where": {"region": f"{row.region} {row.time}", "half": row.time > 1}}
 
 

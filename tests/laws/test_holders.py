@@ -59,7 +59,7 @@ def test_every_registered_kind_is_tried_with_each_of_its_metrics_and_options():
 def test_every_law_holds_for_every_kind_in_every_holder(
     name: str, kind: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(state_set, "_PER_THREAD", 1)  # or few examples would be counted by one thread
+    monkeypatch.setattr(state_set, "_PER_THREAD", 1)  # otherwise one thread would count so few examples
     holder, trial = HOLDERS[name], KINDS[kind]
     can_revert = hasattr(holder.make(trial), "revert")
     rows = rows_of(trial, f"{name} {kind}", weighted=weighted)

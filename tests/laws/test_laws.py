@@ -301,7 +301,7 @@ def test_no_aliasing_merged_objects_stay_as_they_are_and_independent(pair: tuple
 
 @CHECK
 @given(streams())
-def test_outcomes_of_each_label_are_what_plain_loops_count(stream: Stream):
+def test_outcomes_of_each_label_equal_those_of_plain_loops(stream: Stream):
     def nearest(value: Fraction) -> float:
         try:
             return float(value)

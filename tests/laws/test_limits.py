@@ -117,7 +117,7 @@ def test_an_example_that_would_exceed_a_limit_is_refused_and_changes_nothing(
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.1])
-def test_scores_are_limited_by_label_and_bin_and_what_is_read_does_not_depend_on_their_number(weight: float):
+def test_the_limit_on_scores_is_by_label_and_bin_and_values_do_not_depend_on_their_number(weight: float):
     draw = random.Random(0)
     few = KINDS["curves"].evaluator()
     for _ in range(20):

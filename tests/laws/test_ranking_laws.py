@@ -172,12 +172,12 @@ def test_inconsistent_descriptions_of_a_tie_across_a_cutoff_are_not_possible():
     ("abc", {"a": 0.9, "b": 0.5}, {0: ([3, 1, 0, 1], [2, 2, 2]), 2: ([3, 1, 1, 0], [1, 0, 0, 0, 0, 2])}),
     ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 2], [1, 0, 1, 0, 0, 1])}),  # 4 labels
     ("a", {"a": 0.5, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 2, 0, 0, 0])}),  # a wrong pair but no erring example
-    ("a", {"a": 0.1, "b": 0.5, "c": 0.5}, {2: ([1, 3, 0, 0], [1, 2, 3, 2, 1, 0])}),  # two erring examples of one
+    ("a", {"a": 0.1, "b": 0.5, "c": 0.5}, {2: ([1, 3, 0, 0], [1, 2, 3, 2, 1, 0])}),  # too many erring examples
     ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 1, 0, 0])}),  # an erring example but no wrong pair
     ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 1, 0, 1, 1])}),  # an example that misses but does not err
     ("ab", {"a": 0.9, "b": 0.8, "c": 0.1}, {2: ([2, 3, 0, 0], [1, 0, 1, 0, 0, 1])}),  # the last true label too high
     ("a", {"a": 0.1, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 1, 1, 1, 1, 1])}),
-    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 3, 0, 0, 1])}),  # or too low
+    ("a", {"a": 0.9, "b": 0.5}, {2: ([1, 2, 0, 0], [1, 0, 3, 0, 0, 1])}),  # the last true label too low
     ("a", {"a": 0.5}, {3: ([[0, 0], [3, 1]], [[1], [1]])}),  # a label, a rank or an example that does not exist
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 2]], [[1], [1]])}),
     ("a", {"a": 0.5}, {3: ([[0, 0], [0, 1]], [[1], [2]])}),

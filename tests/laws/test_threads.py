@@ -226,7 +226,7 @@ def test_calls_by_user_code_on_the_object_that_reads_it_take_effect_first(title:
 
 
 @pytest.mark.parametrize("name", FEEDS)
-def test_a_model_may_read_what_the_loop_counts_with(name: str):
+def test_a_model_may_read_the_evaluator_of_its_loop(name: str):
     feed = FEEDS[name]
 
     def run(*, reads: bool) -> tuple[bytes, list[Any]]:

@@ -285,7 +285,7 @@ def test_a_new_label_counts_as_an_unscored_negative_of_earlier_examples():
     assert reading("average_precision")(CurveTables(state), average=None)["b"].value == 1.0
 
 
-def test_hidden_cells_count_nowhere_and_labels_without_a_score_rank_last():
+def test_masked_cells_are_not_counted_and_labels_without_a_score_rank_last():
     scores = np.array([[0.9, np.nan], [0.2, 0.4], [0.8, 0.4]])
     true = np.array([[1, 1], [1, 0], [0, 1]])
     hidden = np.array([[1, 0], [0, 0], [0, 0]])

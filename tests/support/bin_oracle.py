@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tests.support.curve_oracle import DEFINITIONS, Cell, minus_log, outcomes, totals
 
 SCORED = ("brier_score", "log_loss", "expected_calibration_error")
-"""Metrics of the cells that have a score."""
+"""Metrics that use only the cells with a score."""
 
 _NONE = -math.inf
 _CLASSES = (0, 1)
@@ -45,7 +45,7 @@ class Bin:
     low: Fraction
     high: Fraction
     least_score: Fraction
-    """The least float64 in it."""
+    """The least float64 in the bin."""
 
 
 @cache
@@ -185,7 +185,7 @@ def _log_loss(define: Callable[..., Any], cells: Sequence[Cell], eps: float, cap
 
 
 def _calibration(define: Callable[..., Any], cells: Sequence[Cell], buckets: int, strategy: str) -> End | None:
-    """If the scores of a class in a bin differ, they go into the bucket of the bin's lower end; so do all quantiles."""
+    """The scores of a class in a bin go into the bucket of the bin's lower end if they differ, or with quantiles."""
     bins = _binned(cells)
     whole = sum((weight for held in bins.values() for _, weight in held), Fraction(0))
     if not whole:

@@ -245,7 +245,7 @@ MORE = {"curves": mixed_streams, "pairs": pair_streams, "rankings": tied_streams
 
 @cache
 def cases_of(entry: se.MetricInfo, each: int = 6) -> list[tuple[Stream, list[se.MetricSpec]]]:
-    """The streams, each with some specs: the usual ones always, the others in turn."""
+    """The streams, each with some specs: the usual ones always, the rest in turn."""
     specs = list(dict.fromkeys(_specs(entry)))
     usual = [build_spec(entry.name, average=average) for average in entry.averages]
     random.Random(entry.name).shuffle(specs)

@@ -1,8 +1,8 @@
 """Mutants, formulas made wrong on purpose: each must disagree with the definition of its entry.
 
 ``python -m tests.support.mutants`` tries all and prints how many each family killed. It fails if a mutant survives that
-is not in `EQUIVALENT`, or if a change in `EQUIVALENT` is killed. Arguments restrict it to these entries or modules.
-A mutant of code that several entries share is killed if any of them fails, because most use only a part of its result.
+is not in `EQUIVALENT`, or if all mutants of a change in `EQUIVALENT` are killed. Arguments select entries or modules.
+A mutant of code that entries share is killed if any of these entries fails, because most use only a part of its result.
 """
 
 from __future__ import annotations

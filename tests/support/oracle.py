@@ -208,7 +208,7 @@ DEFINITIONS: dict[str, Callable[..., Term]] = {
     "label_density": lambda o: share(o.tp + o.fn, o.cells),
     "predicted_density": lambda o: share(o.tp + o.fp, o.cells),
 }
-"""All but the three that do not look at one label or one example alone: see `Oracle.value`."""
+"""Definitions for one label or one example; the three entries that need all labels at once are in `Oracle.value`."""
 
 NAMES = {*DEFINITIONS, "fbeta_of_averages", "irlbl", "mean_ir"}
 """The entries that `Oracle` defines."""

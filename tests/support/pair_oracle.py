@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, TypeAlias
 
 NONE = None
-"""The row and the column of no label."""
+"""The row and the column for examples without a label."""
 
 Sides: TypeAlias = tuple[frozenset, frozenset, Fraction]
 Value: TypeAlias = Fraction | None
@@ -210,4 +210,4 @@ DEFINITIONS: dict[str, Callable[..., Answer]] = {
     "labelset_diversity": lambda examples, labels: Fraction(len(times_of(examples)), 2 ** len(labels)),
     "dependent_pairs": dependent_pairs,
 }
-"""By entry; ``average`` and ``zero_division`` go to those that take them."""
+"""The definitions, by entry; those that take ``average`` and ``zero_division`` receive them."""

@@ -203,7 +203,7 @@ DEFINITIONS: dict[str, Callable[..., tuple[Fraction, bool]]] = {
     "dcg": at(dcg),
     "ndcg": at(ndcg),
 }
-"""Means over examples, by entry."""
+"""The definitions of means over examples, by entry."""
 
 
 def psp_at(
@@ -269,11 +269,11 @@ def lwlrap(views: list[tuple[View, Fraction]], label: object) -> tuple[Fraction,
 
 
 BY_LABEL = {"lwlrap": lwlrap}
-"""Ratios of sums over all examples, for each label."""
+"""The definitions of ratios of sums over all examples, for each label."""
 
 RATIOS: dict[str, Callable[..., tuple[Fraction, Fraction]]] = {
     "psp_at": psp_at,
     "psndcg_at": psndcg_at,
     "label_coverage_at": label_coverage_at,
 }
-"""Ratios of sums over all examples, by entry: of the labels too, and of their inverse propensities."""
+"""The definitions of ratios of sums over all examples that also take the labels and their inverse propensities."""

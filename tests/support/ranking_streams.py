@@ -28,7 +28,7 @@ METRICS: dict[str, Callable[..., object]] = {
     "margin_loss": reading("margin_loss"),
     "label_ranking_average_precision": reading("label_ranking_average_precision"),
 }
-"""By the names of the oracle; those at k take ``k`` and ``unranked``."""
+"""Our functions, by the names in the oracle; functions at k take ``k`` and ``unranked``."""
 
 
 def _at(function: Callable[..., object], needs_k: bool = True, **fixed: object) -> Callable[..., object]:

@@ -20,7 +20,7 @@ POOL = (
     "", "a", "b", "cat", "Cat", "é", "e\u0301", "🙂", "👩\u200d🚀", "\x00", "a\x00", "\n", "\uffff", "\U0010ffff",
     "0", "-1", 0, 1, -1, 7, 255, 2**31, 2**63 - 1, 2**63, -(2**63) - 1, 2**200,
 )  # fmt: skip
-"""Few labels, so that examples share them; each is easily taken for another one, or hard to store."""
+"""Few labels, so that examples share them; each is easily confused with another one, or hard to store."""
 
 KINDS: dict[str, Callable[..., se.Evaluator | se.Metric]] = {
     "Evaluator": lambda **setup: se.Evaluator(["f1_macro", "hamming_loss", "recall_samples", "mcc_per_label"], **setup),

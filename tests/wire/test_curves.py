@@ -20,7 +20,7 @@ from streameval.wire.fields import Sink, Source
 GOOD: dict[str, Any] = {
     "examples": 6, "scale": 1, "lengths": [2, 2, 0], "bins": [10, 20, 5, 30],
     "counts": [[1, 0], [1, 2], [0, 1], [1, 0]], "weights": [[3, 0], [2, 4], [0, 1], [2, 0]],
-    "sums": np.zeros((4, 2, 4), np.uint64),  # of residuals and their squares
+    "sums": np.zeros((4, 2, 4), np.uint64),  # sums of residuals and of their squares
     "sides": [[0, 1, 1], [2, 1, 0], [1, 0, 0]], "weight": 11, "side_weights": [[1, 1], [3, 0], [0, 0]],
 }  # fmt: skip
 PLAIN = {"scale": None}

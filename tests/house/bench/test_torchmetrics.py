@@ -1,4 +1,4 @@
-"""What the README says about torchmetrics; needs the extra "bench"."""
+"""The claims of the README about torchmetrics; needs the extra "bench"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torchmetrics.functional import classification as functional
 import streameval as se
 
 
-def test_batches_of_rows_are_read_and_shards_merged_but_nothing_is_taken_back():
+def test_batches_of_rows_are_read_and_shards_merged_but_nothing_is_reverted():
     metric, other = (classification.MultilabelF1Score(num_labels=2, average="micro") for _ in range(2))
     metric.update(torch.tensor([[1, 0]]), torch.tensor([[1, 1]]))
     other.update(torch.tensor([[1, 1]]), torch.tensor([[1, 1]]))
@@ -25,7 +25,7 @@ def test_batches_of_rows_are_read_and_shards_merged_but_nothing_is_taken_back():
     assert list(inspect.signature(metric.compute).parameters) in ([], ["args", "kwargs"])
 
 
-def test_names_are_not_taken_and_labels_are_declared():
+def test_names_of_labels_are_refused_and_the_number_of_labels_is_required():
     with pytest.raises(TypeError):
         classification.MultilabelF1Score()
     with pytest.raises((TypeError, AttributeError, ValueError)):
@@ -63,7 +63,7 @@ def test_areas_need_all_scores_or_are_approximate():
     ("auroc", {}, "roc_auc_macro(zero_division=0)"), ("average_precision", {}, "average_precision_macro"),
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:No positive samples")
-def test_the_page_of_names_is_right_also_for_a_label_that_is_never_true(theirs: str, options: dict, ours: str):
+def test_the_page_of_names_is_right_even_for_a_label_that_is_never_true(theirs: str, options: dict, ours: str):
     generator = torch.Generator().manual_seed(0)
     scores = torch.rand((60, 4), generator=generator, dtype=torch.float64)
     truth = (torch.rand((60, 4), generator=generator) < torch.tensor([0.5, 0.3, 0.8, 0.0])).int()
