@@ -51,7 +51,7 @@ def extensions() -> list[Extension]:
     """The extensions of the kernel; none if it is not to be built."""
     if MODE not in ("auto", "require", "skip"):
         raise SystemExit(f"STREAMEVAL_BUILD must be auto, require or skip, not {MODE!r}")
-    if sys.maxsize < 2**63 - 1:  # there the package cannot be imported, whichever kernel it has
+    if sys.maxsize < 2**63 - 1:  # a 32-bit Python cannot import the package with either kernel
         raise SystemExit("error: streameval requires a 64-bit Python, and this one has 32 bits; install a 64-bit one")
     if MODE == "skip":
         return []

@@ -181,8 +181,8 @@ def test_the_message_names_the_place_and_both_of_its_remedies_work():
 @with_each("form", ["lists", "tuples", "deques", "series", "arrays", "one array", "indicators", "strings"])
 @pytest.mark.parametrize("rows", [[[-1, 1, 1]], [[1, -1, 1], [-1, -1, 1]]], ids=["one", "two"])
 @pytest.mark.parametrize("verb", ["update_many", "update"])
-def test_what_is_advised_for_signs_reads_them(form: str, rows: Rows, verb: str):
-    """The code in the message, as it stands there, with the names that it has."""
+def test_the_advice_for_signs_reads_them(form: str, rows: Rows, verb: str):
+    """The code in the message is evaluated as written, with the names that it uses."""
     more = {"arrays": lambda rows: [*map(np.array, rows)], "one array": np.array, "indicators": list}
     make = (more | FORMS).get(form, lambda rows: [[*map(str, row)] for row in rows])
     options = {"rows": "indicator"} if form == "indicators" else {}

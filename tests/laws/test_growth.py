@@ -1,4 +1,4 @@
-"""What evicts by itself holds no more memory after a long stream of ever new labels than after a short one."""
+"""Objects that evict examples use no more memory after a long stream of new labels than after a short one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_long_stream_of_new_labels_takes_no_more_memory_than_a_short_one(holde
             if holder == "pending":
                 window.predict(step, pred)
                 if step % 10 == 9:
-                    window.observe(step, {label})  # the others are evicted
+                    window.observe(step, {label})  # the rest of the predictions are evicted
             else:
                 window.update({label}, pred)
             if step in (500, 1499):
@@ -37,5 +37,5 @@ def test_a_long_stream_of_new_labels_takes_no_more_memory_than_a_short_one(holde
     finally:
         tracemalloc.stop()
     (before, short), (after, long) = held
-    assert after - before < 50_000  # a thousand labels take more in a dict alone
+    assert after - before < 50_000  # a dict of a thousand labels takes more
     assert long < short + 50

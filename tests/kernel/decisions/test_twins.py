@@ -738,7 +738,7 @@ def test_a_python_of_32_bits_is_refused_when_the_package_is_imported_or_built(mo
         importlib.reload(se)
     tools = SimpleNamespace(Extension=None, setup=None, new_compiler=None, customize_compiler=None, build_ext=object)
     for module in ("", "._distutils.ccompiler", "._distutils.sysconfig", ".command.build_ext"):
-        monkeypatch.setitem(sys.modules, f"setuptools{module}", tools)  # which not every Python has
+        monkeypatch.setitem(sys.modules, f"setuptools{module}", tools)  # some Pythons lack setuptools
     for mode in ("auto", "require", "skip"):
         monkeypatch.setenv("STREAMEVAL_BUILD", mode)
         with pytest.raises(SystemExit, match=r"requires a 64-bit Python"):
