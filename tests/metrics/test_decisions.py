@@ -1,4 +1,4 @@
-"""Every metric of the catalogue, under every choice, against plain loops in exact rational numbers."""
+"""Every metric of the catalogue, with every choice, compared with plain loops over exact rational numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parameters_of(name: str) -> st.SearchStrategy[dict[str, float]]:
 
 
 def streams(weights: tuple[float, ...] = WEIGHTS, max_size: int = 7) -> st.SearchStrategy[list[Example]]:
-    """Short streams, often with examples that have nothing true, nothing predicted or nothing known."""
+    """Short streams, in which examples often have no true label, no predicted label, or only masked labels."""
     masks = st.one_of(st.just(set()), SETS)
     return st.lists(st.tuples(SETS, SETS, st.sampled_from(weights), masks), max_size=max_size)
 
@@ -65,7 +65,7 @@ def evaluated(stream: list[Example], labels: list | None = None) -> se.Evaluator
 def choices(
     name: str, parameters: dict[str, float], zero_divisions: tuple[float, ...] = ZERO_DIVISIONS
 ) -> Iterator[tuple[str | None, dict]]:
-    """Every average with every way to read 0/0, and labels and examples with nothing true and nothing predicted."""
+    """Every average with each value of ``zero_division`` and of ``empty``, as arguments of `metric`."""
     for average, zero_division, empty in itertools.product(ENTRIES[name].averages, zero_divisions, EMPTIES):
         yield average, {"zero_division": zero_division, "empty": empty, **parameters}
 
@@ -75,7 +75,7 @@ def read(ev: se.Evaluator, name: str, average: str | None, chosen: dict) -> obje
 
 
 def assert_equal(got: object, exact: Value | dict, context: object = None) -> None:
-    """Within one unit in the last place of the exact value; NaN exactly where there is none."""
+    """Assert that a value is within one unit in the last place of the exact value, and NaN where that is None."""
     if isinstance(exact, dict):
         assert isinstance(got, dict), context
         assert list(got) == list(exact), context
@@ -128,7 +128,7 @@ def test_every_value_is_within_one_ulp_of_its_definition(name: str):
 @SETTINGS
 @given(st.lists(st.tuples(SETS, SETS, st.just(0.0), st.just(set())), min_size=1, max_size=4))
 @example([({"b"}, {"b"}, 0.0, set()), ({"b"}, {"b"}, 0.0, set()), ({"b"}, {3}, 0.0, set())])
-def test_the_mean_over_examples_that_weigh_nothing_is_zero_division(stream: list[Example]):
+def test_the_mean_over_examples_is_zero_division_where_every_weight_is_0(stream: list[Example]):
     ev = evaluated(stream)
     for zero_division in (0.0, 1.0):
         for name in ("f1", "subset_accuracy", "zero_one_loss", "jaccard", "hamming_loss"):
@@ -136,7 +136,7 @@ def test_the_mean_over_examples_that_weigh_nothing_is_zero_division(stream: list
     assert math.isnan(read(ev, "f1", "samples", {"zero_division": math.nan}))
 
 
-def test_an_example_masked_throughout_leaves_every_mean_over_examples():
+def test_an_example_whose_labels_are_all_masked_changes_no_mean_over_examples():
     known, unknown = ({"a"}, {"b"}, 1.0, set()), ({"a"}, {"a"}, 5.0, {"a", "b"})
     for entry in decided_entries():
         for average in entry.averages:
@@ -151,7 +151,7 @@ def test_an_example_masked_throughout_leaves_every_mean_over_examples():
                 assert with_it.get() == without.get(), entry.name
 
 
-def test_empty_speaks_of_examples_and_labels_with_nothing_true_and_nothing_predicted():
+def test_empty_decides_the_value_where_nothing_is_true_and_nothing_predicted():
     ev = evaluated([({"a"}, {"a"}, 1.0, set()), (set(), set(), 1.0, set()), ({"a"}, set(), 1.0, set())], ["a", "b"])
     for empty, mean_of_examples, mean_of_labels in (
         ("zero", Fraction(1, 3), Fraction(1, 2)),
@@ -167,7 +167,7 @@ def test_empty_speaks_of_examples_and_labels_with_nothing_true_and_nothing_predi
 
 
 def random_stream(seed: int, examples: int, labels: int, per_example: int) -> list[Example]:
-    """A larger stream from integer arithmetic alone; frequent labels are more frequent than rare ones."""
+    """A larger stream, drawn with integer arithmetic only; smaller labels are true more often."""
     state = seed
     stream: list[Example] = []
 
@@ -225,7 +225,7 @@ def test_sums_of_many_quotients_are_exact_enough_in_any_order(seed: int):
 
 @pytest.mark.parametrize("big", [2**31, 2**40, 2**62])
 @pytest.mark.parametrize("place", range(3))
-def test_quotients_too_large_for_the_quick_sum_are_summed_all_the_same(big: int, place: int):
+def test_quotients_too_large_for_the_quick_sum_are_summed_by_the_general_one(big: int, place: int):
     arrays = [np.full(100, 3), np.full(100, 7), np.full(100, 2)]
     arrays[place] = np.where(np.arange(100) == 50, big, arrays[place])
     assert averaging._sum_of_small(*arrays) is None
@@ -242,7 +242,7 @@ def test_a_ratio_of_weights_past_the_largest_float_is_infinite():
 
 
 @pytest.mark.parametrize("alpha", [1e15, 1e50, 1e300])
-def test_a_power_as_severe_as_the_error_is_small_has_all_its_digits(alpha: float):
+def test_a_base_near_1_raised_to_a_large_power_keeps_all_its_digits(alpha: float):
     """``(1 - 1 / (alpha + 1)) ** alpha`` is nearly 1 / e."""
     stream = [({"a"}, {"a"}, alpha, set()), ({"a"}, set(), 1.0, set())]
     got = evaluated(stream).get(se.AlphaEvaluation(alpha=alpha, average="micro"))
@@ -257,7 +257,7 @@ def test_a_power_as_severe_as_the_error_is_small_has_all_its_digits(alpha: float
 
 
 def counted(kinds: list[Example], labels: list | None = None) -> se.Evaluator:
-    """An evaluator that counted each example as often as its weight says, by doubling."""
+    """An evaluator that has counted each example as many times as its weight says, by merging with itself."""
     total = se.Evaluator([], labels=labels)
     for true, pred, times, masked in kinds:
         power = se.Evaluator([], labels=labels)
@@ -371,7 +371,7 @@ SIGNED = ("mcc", "cohen_kappa", "informedness", "markedness")
         [(500, 499, 501, 500), (500, 500, 500, 500), (499, 500, 500, 501)],
     ],
 )
-def test_means_of_values_that_cancel_are_within_one_ulp_of_what_is_left(name: str, tables: list):
+def test_means_of_values_that_cancel_are_within_one_ulp_of_the_exact_mean(name: str, tables: list):
     stream = columns(*tables)
     ev, oracle = evaluated(stream), Oracle(stream, labels_of(stream))
     for average in ENTRIES[name].averages:
@@ -397,8 +397,8 @@ def test_irrational_values_that_cancel_exactly_give_zero_and_not_minus_zero():
 
 
 @pytest.mark.parametrize("name", ["informedness", "markedness", "cohen_kappa", "mcc"])
-def test_what_stands_for_0_over_0_may_cancel_the_values_that_are_defined(name: str):
-    """Nearly -1 for one label and 0/0, counted as 1, for the other."""
+def test_means_are_within_one_ulp_where_the_value_of_0_over_0_cancels_a_defined_value(name: str):
+    """One label has a value near -1; the other has 0/0, which ``zero_division=1`` counts as 1."""
     for large in (10**6, 2**40 - 87, 2**61 - 1):
         kinds = [({"a"}, set(), large, set()), (set(), {"a"}, large, set()), (set(), set(), 1, set())]
         ev, oracle = counted(kinds, ["a", "b"]), Oracle(kinds, ["a", "b"])
@@ -631,14 +631,14 @@ def test_names_are_read_as_people_write_them(name: str, key: str):
         ("hamming", ("hamming_loss", "hamming_score")),
     ],
 )  # fmt: skip
-def test_names_with_more_than_one_meaning_are_refused_with_these(name: str, meanings: tuple[str, str]):
+def test_names_with_more_than_one_meaning_are_refused_with_their_meanings(name: str, meanings: tuple[str, str]):
     for refused in (lambda: se.metric(name), lambda: se.Evaluator([name]), lambda: se.Evaluator().get(name)):
         with pytest.raises(se.MetricError, match="more than one meaning") as caught:
             refused()
         assert all(re.search(rf"\b{meaning} \(", str(caught.value)) for meaning in meanings)
 
 
-def test_what_a_name_says_twice_or_joins_is_refused():
+def test_a_name_with_two_averages_an_unknown_average_or_two_metrics_is_refused():
     assert se.metric("f1_macro", average="macro").spec.key == "f1_macro"
     assert se.Accuracy().spec.key == se.metric("accuracy", average="macro").spec.key == "accuracy_macro"
     with pytest.raises(se.MetricError, match="names an average, and average is 'micro'"):
@@ -771,7 +771,7 @@ def test_a_class_of_metrics_is_refused_with_the_object_to_write():
         se.Evaluator([se.F1])
 
 
-def test_several_metrics_are_read_by_a_list():
+def test_get_with_a_list_of_metrics_returns_a_dict_of_their_values():
     ev = se.Evaluator(["f1_micro"])
     ev.update({"a", "b"}, {"a"})
     assert ev.get(["f1 macro", se.Recall("micro")]) == {"f1_macro": ev["f1_macro"], "recall_micro": 0.5}
@@ -795,7 +795,7 @@ def test_what_is_no_list_of_metrics_is_refused(metrics: object, message: str):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_average_only_goes_without_its_name(name: str):
+def test_only_the_average_may_be_passed_without_its_name(name: str):
     kind, average = getattr(se, ENTRIES[name].class_name), ENTRIES[name].averages[-1]
     assert kind(average).spec == kind(average=average).spec
     for positional, named in ((("nonsense",), {}), ((average, 2), {}), ((average,), {"average": average})):

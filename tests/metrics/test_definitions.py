@@ -27,7 +27,7 @@ from tests.support.effort import BRIEF
 from tests.support.ranking_oracle import Ranked
 
 ULPS = {"log_loss": 64}
-"""How far values may be off that are sums of rounded logarithms; all others are within one unit."""
+"""By how many units in the last place a sum of rounded logarithms may be off; the rest is within one unit."""
 
 
 def test_every_entry_has_a_definition_and_every_definition_an_entry():
@@ -70,7 +70,7 @@ RANKED = [Ranked({*MANY[:size]}, {label: at / 16 for at, label in enumerate(MANY
 
 
 @pytest.mark.parametrize("entry", [e for e in se.catalogue() if e.needs(e.spec)], ids=lambda entry: entry.name)
-def test_a_state_that_keep_asked_for_answers_as_one_that_a_metric_asked_for_or_refuses(entry: se.MetricInfo):
+def test_a_metric_has_one_value_whether_it_or_keep_chose_the_state_or_it_is_refused(entry: se.MetricInfo):
     whole = {parameter.name: 11 for parameter in entry.parameters if parameter.whole}
     spec, stream = build_spec(entry.name, parameters=whole), Stream(RANKED, labels=MANY)
     keep = [KINDS[entry.state].options.required(entry.needs(spec))]
@@ -81,7 +81,7 @@ def test_a_state_that_keep_asked_for_answers_as_one_that_a_metric_asked_for_or_r
 
 @pytest.mark.parametrize("entry", se.catalogue(), ids=lambda entry: entry.name)
 def test_a_class_and_a_name_give_the_same_value(entry: se.MetricInfo):
-    for stream, specs in cases_of(entry, 1)[-2 if BRIEF else -6 :]:  # without ties="last"
+    for stream, specs in cases_of(entry, 1)[-2 if BRIEF else -6 :]:  # cases without ties="last"
         plain = type(stream)(stream.examples)
         for spec in specs:
             arguments = dict.fromkeys(entry.arguments, INVERSE)

@@ -1,5 +1,5 @@
 """Every metric under weights from the least to the greatest float64: values keep their digits, bounds hold, and
-``exact`` leaves at most two neighbouring floats."""
+the ends of bounds that call themselves ``exact`` are at most one float apart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXTREMES = (1.0, 0.1, 1e-300, 5e-324, 1e308, 3.0, 0.0)
 
 
 def rounded(exact: Any) -> Any:
-    """Infinite where no float64 is as large."""
+    """The exact value, or infinity where it is larger than every float64."""
     return math.inf if isinstance(exact, Fraction) and exact > sys.float_info.max else exact
 
 
@@ -47,7 +47,7 @@ def test_values_and_bounds_hold_under_extreme_weights(entry: se.MetricInfo):
 
 
 def log_loss(cells: list[tuple[bool, float, float]], cap: float | None) -> Decimal:
-    """The definition in 900 digits, which hold every float64 and its distance from 1."""
+    """The definition, computed with 900 digits: enough for every float64 and for its distance from 1."""
     wide, least = Context(prec=900), Decimal(2) ** -52
     loss = weight = Decimal(0)
     for true, score, of in cells:
@@ -60,7 +60,7 @@ def log_loss(cells: list[tuple[bool, float, float]], cap: float | None) -> Decim
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_the_log_loss_of_known_scores_is_exact_and_of_the_rest_within_its_bounds(seed: int):
+def test_the_log_loss_is_exact_where_all_scores_are_known_and_within_its_bounds_elsewhere(seed: int):
     draw = random.Random(seed)
     scores = (0.3, 0.7, 1e-18, 0.5, 1.0, 0.0, draw.random(), draw.random() ** 30, 1 - draw.random() ** 20)
     cells = [(draw.random() < 0.5, draw.choice(scores), draw.choice(EXTREMES[:-1])) for _ in range(draw.randint(1, 6))]

@@ -1,4 +1,4 @@
-"""What is read off label pairs, against plain loops over examples and published values."""
+"""Readings of label pairs, compared with plain loops over examples and with published values."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_matrices_are_those_of_plain_loops_rounded_once(examples: list[Meant]):
         assert ordered == sorted(set(ordered))
 
 
-def test_what_was_masked_is_no_confusion():
+def test_masked_labels_are_in_no_cell_of_a_confusion_matrix():
     masked = Meant(frozenset("ab"), frozenset("bc"), masked=frozenset("ac"))
     plain = Meant(frozenset("b"), frozenset("b"), named=frozenset("ac"))
     for values in ("counts", "shares", "contributions"):
@@ -113,7 +113,7 @@ def test_cooccurrence_counts_examples_that_have_both_labels(examples: list[Meant
                 assert dense[i, j] == float(expected)
 
 
-def test_scores_of_the_matrix_are_those_that_the_paper_derives():
+def test_scores_of_a_multi_class_matrix_are_those_of_scikit_learn():
     # One true label and one prediction an example: the matrix is the multi-class one, which scikit-learn scores.
     rng = np.random.default_rng(0)
     truth, guess = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
@@ -128,7 +128,7 @@ def test_scores_of_the_matrix_are_those_that_the_paper_derives():
             assert np.allclose(np.array(result, float), values, rtol=1e-12, atol=0)
 
 
-def test_no_label_is_a_class_where_an_example_has_none():
+def test_the_class_none_has_scores_once_an_example_has_no_true_label():
     examples = [Meant(frozenset("a"), frozenset("a")), Meant(frozenset("b"), frozenset())]
     recall = pairs.confusion_score(pairs.confusion_matrix(state_of(examples)), "recall", average=None)
     assert recall == {"a": 1, "b": 0}
@@ -143,7 +143,7 @@ def test_no_label_is_a_class_where_an_example_has_none():
 
 
 def plain_scumble(examples: list[Meant]) -> tuple[list[float], dict[str, float]]:
-    """As mldr's R/measures.R: 1 - geometric over arithmetic mean of the ratios of the labels there are."""
+    """Per example 1 - geometric / arithmetic mean of its labels' imbalance ratios (mldr, R/measures.R); the ratios."""
     counts: Counter = Counter()
     for example in examples:
         for label in example.sides[0]:
@@ -171,7 +171,7 @@ def test_the_report_of_concurrence_is_made_of_its_parts():
     assert (nothing.per_label, nothing.interactions) == ({}, {})
 
 
-def test_scumble_is_exactly_zero_where_all_labels_are_as_frequent():
+def test_scumble_is_exactly_zero_where_all_labels_are_equally_frequent():
     state = state_of([Meant(frozenset("ab"), frozenset()), Meant(frozenset("c"), frozenset())])
     assert labelsets.scumble(state) == 0
     assert labelsets.scumble_cv(state) is None
@@ -188,7 +188,7 @@ def test_scumble_keeps_its_digits_where_counts_are_nearly_the_same():
     assert float(labelsets.scumble(state_of(examples))) == pytest.approx(float(expected), rel=1e-12)
 
 
-def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
+def test_values_of_label_sets_and_pairs_of_yeast_are_those_of_plain_loops_and_of_scipy():
     labels = LabelIndex()
     counts = only_pairs(labels, ["labelsets", "cooccurrence"])
     rows = [frozenset(label for label, value in y.items() if value) for _, y in datasets.Yeast()]
@@ -197,7 +197,7 @@ def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
         counts.count_one(Example(np.array(slots), (len(true), 0, 0, 0)), 1)
     assert len(labels) == 14
     state = PairTables(counts)
-    assert value("distinct_labelsets", state) == 198  # as published with the data sets of MULAN, "distinct"
+    assert value("distinct_labelsets", state) == 198  # the column "distinct" of the data sets of MULAN
     assert value("proportion_distinct_labelsets", state) == Fraction(198, 2417)
     assert value("labelset_diversity", state) == Fraction(198, 2**14)
     times = Counter(rows)
@@ -217,7 +217,7 @@ def test_values_of_yeast_are_those_of_plain_loops_and_of_scipy():
 
 @settings(max_examples=cases(100))
 @given(some)
-def test_label_sets_are_counted(examples: list[Meant]):
+def test_numbers_of_label_sets_are_those_of_a_counter(examples: list[Meant]):
     state = state_of(examples)
     sets = Counter(e.sides[0] for e in examples)
     whole = sum(Fraction(e.weight) for e in examples)
@@ -246,7 +246,7 @@ def test_rare_labels_say_which_frequent_ones_occur_with_them(examples: list[Mean
 # -- edges ------------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_counted_reads_as_nothing():
+def test_readings_of_a_state_without_examples_are_zero_or_undefined():
     for declared in ((), ("a", "b")):
         state = fed(declared, PARTS, [])
         size = len(declared)

@@ -1,4 +1,4 @@
-"""The metrics of label pairs and label sets: their values by plain loops, and what an evaluator keeps for them."""
+"""The metrics of label pairs and label sets: values compared with plain loops, and the states that they need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def peer(true: frozenset, pred: frozenset) -> dict[tuple, int]:
     return cells | {(row, column): 1 for row in true for column in wrong if column not in first}
 
 
-def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_columns():
+def test_the_matrix_is_that_of_mlcm_except_where_mlcm_depends_on_the_order_of_columns():
     sets = [frozenset(part) for size in range(5) for part in combinations("abcd", size)]
     differing = 0
     for true, pred in product(sets, sets):
@@ -46,17 +46,17 @@ def test_the_matrix_of_mlcm_is_ours_but_where_its_loops_depend_on_the_order_of_c
         matrix = pairs.confusion_matrix(ev._view("pairs", "this"))
         cells = zip(matrix.row.tolist(), matrix.column.tolist(), matrix.num.tolist(), strict=True)
         ours = {(matrix.labels[row], matrix.labels[column]): num for row, column, num in cells}
-        message = true & pred and true - pred and len(pred - true) > 1
-        assert (ours == peer(true, pred)) == (not message)
-        differing += bool(message)
+        depends_on_order = true & pred and true - pred and len(pred - true) > 1
+        assert (ours == peer(true, pred)) == (not depends_on_order)
+        differing += bool(depends_on_order)
     assert differing == 12
 
 
-# -- what is said of label sets ---------------------------------------------------------------------------------------
+# -- label sets --------------------------------------------------------------------------------------------------------
 
 
-def test_the_critical_value_is_read_as_it_is_written():
-    # n = 10 and phi² = 1/4, so that chi-squared is 2.5 exactly: not above 2.5.
+def test_a_pair_is_dependent_where_chi_squared_is_above_the_exact_critical_value():
+    # Of 10 examples 4 have both labels, 1 has only a, 5 have neither: chi-squared is 20/3, which is not above 20/3.
     rows = ["ab"] * 4 + ["a"] + ["b"] * 0 + [""] * 5
     ev = fed([], [Meant(frozenset(row), frozenset()) for row in rows], keep="cooccurrence")
     chi = Fraction(10 * (10 * 4 - 5 * 4) ** 2, 5 * 5 * 4 * 6)
@@ -66,7 +66,7 @@ def test_the_critical_value_is_read_as_it_is_written():
     assert pairs.dependent_pairs(ev._view("pairs", "this"), critical=chi) == 0
 
 
-# -- what is kept -----------------------------------------------------------------------------------------------------
+# -- parts of pairs that are counted -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_critical_value_is_read_as_it_is_written():
         ({"metrics": [], "keep": PARTS}, list(PARTS)),
     ],
 )
-def test_of_pairs_that_is_retained_which_is_asked_for(choices: dict, parts: list[str]):
+def test_only_the_parts_of_pairs_that_metrics_or_keep_require_are_counted(choices: dict, parts: list[str]):
     ev = se.Evaluator(**choices)
     ev.update({"a", "b"}, {"a", "c"})
     assert list(ev._view("pairs", "this").parts) == parts
@@ -105,7 +105,7 @@ def test_of_pairs_that_is_retained_which_is_asked_for(choices: dict, parts: list
                     read(entry.name)
 
 
-def test_the_usual_parts_are_pairs():
+def test_keep_pairs_stands_for_confusions_and_cooccurrence():
     by_name, by_metric = (
         se.Evaluator(["mlcm_f1"], keep=keep) for keep in ("pairs", ["confusions", "cooccurrence", "confusions"])
     )
@@ -113,7 +113,7 @@ def test_the_usual_parts_are_pairs():
     assert by_name.to_bytes() == by_metric.to_bytes()
 
 
-def test_what_was_missing_is_refused_with_what_to_do():
+def test_a_reading_whose_part_was_not_counted_is_refused_with_the_keep_to_write():
     ev = se.Evaluator(["mlcm_f1"])
     ev.update({"a"}, {"b"})
     sets = se.Evaluator(keep=["labelsets"])
@@ -159,7 +159,7 @@ def test_tables_are_read_once_for_all_metrics():
     table = ev._view("pairs", "this")
     assert table.of_kind(1) is table.of_kind(1)
     ev.update({"a"}, {"a"})
-    assert ev.get("mlcm_recall_micro") == 0.5  # what is asked later is read anew
+    assert ev.get("mlcm_recall_micro") == 0.5  # a value after an update is computed anew
 
 
 # -- bytes ------------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def test_bytes_whose_configuration_and_pairs_differ_are_refused():
             se.Evaluator.from_bytes(b"".join(encode(dataclasses.replace(saved, config=config))))
 
 
-def test_bytes_of_metrics_and_the_parts_they_need_belong_together():
+def test_bytes_whose_metrics_need_a_part_that_is_not_there_are_refused():
     saved = decode(se.Evaluator(["f1_micro"], keep=["labelsets"]).to_bytes(), "Evaluator")
     for kind, metrics, fine in (
         (0, ("scumble",), True), (0, ("f1_micro", "pmax"), False), (0, ("mlcm_f1_macro",), False),
@@ -193,7 +193,7 @@ def test_bytes_of_metrics_and_the_parts_they_need_belong_together():
 # -- River ------------------------------------------------------------------------------------------------------------
 
 
-def test_metrics_of_rivers_kind_share_what_they_can():
+def test_river_metrics_that_need_the_same_parts_share_a_state():
     stream = [({"a": True, "b": True}, {"a": True, "b": False}), ({"a": True, "b": False}, {"a": False, "b": True})]
     both = MicroF1() + MacroMLCMF1(values="shares") + Scumble() + DistinctLabelsets()
     expected = se.Evaluator([member.spec for member in both])

@@ -1,4 +1,4 @@
-"""Values that other projects publish, from their data."""
+"""Values that other projects publish, computed again from the data that they publish."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def value_of(case: Published) -> object:
 
 
 def evaluated(case: Published) -> se.Evaluator:
-    """All examples of a case, counted; labels that the case does not look at are ignored."""
+    """An evaluator that has counted the examples of a case; it ignores labels that the case does not list."""
     width = len(case.true[0])
     if case.scored:
         ev = se.Evaluator([], labels=range(width), keep=["curves"])
@@ -65,7 +65,7 @@ def predicted(case: Published, pred: tuple) -> object:
 
 
 def one_label(case: Published, label: int) -> float:
-    """The value of one label whose examples have weights of their own."""
+    """The value of one label, where each example has a weight of its own for each label."""
     ev = se.Evaluator([], labels=[label], threshold=case.threshold)
     weights = [row[label] for row in case.cell_weights]
     ev.update_many(

@@ -58,15 +58,15 @@ def compared(
         ("dcg", reading("dcg")(tables), sk.dcg_score, {}),
         ("dcg k", reading("dcg")(tables, k=k, log_base=3.5), sk.dcg_score, {"k": k, "log_base": 3.5}),
     ]
-    if true.shape[1] == 1:  # all that scikit-learn takes of a single label
+    if true.shape[1] == 1:  # of a single label scikit-learn computes only this metric
         read = read[:1]
-    wide = scores.astype(np.float64)  # of float32, newer versions of scipy make ranks in float32
+    wide = scores.astype(np.float64)  # newer versions of scipy rank scores of float32 in float32
     return [
         (name, as_float(got), theirs(true, wide, sample_weight=weights, **rest)) for name, got, theirs, rest in read
     ]
 
 
-def test_a_weighted_batch_that_is_read_in_parts_counts_as_small_ones_do():
+def test_a_weighted_batch_that_is_read_in_parts_counts_as_many_small_batches_do():
     rng = np.random.default_rng(1)
     true, scores = rng.random((70_000, 3)) < 0.3, rng.integers(0, 9, (70_000, 3)) / 8
     weights = rng.integers(1, 4, 70_000) / 2
@@ -78,7 +78,7 @@ def test_a_weighted_batch_that_is_read_in_parts_counts_as_small_ones_do():
 
 
 def test_lwlrap_weighs_the_rows_of_scikit_learn_by_their_true_labels():
-    """As the overall value of the DCASE challenge is computed: rows without a true label weigh nothing."""
+    """The DCASE challenge computes its overall value in this way: rows without a true label weigh nothing."""
     rng = np.random.default_rng(5)
     true = (rng.random((300, 20)) < 0.15).astype(np.uint8)
     scores = rng.random((300, 20)).round(2)
@@ -120,10 +120,10 @@ def test_a_state_without_ties_reads_as_scikit_learn_ignoring_them():
         assert as_float(reading("ndcg")(RankingTables(state), k=k)) == pytest.approx(expected, rel=1e-12)
 
 
-# -- what the values are made of ---------------------------------------------------------------------------------------
+# -- discounts and propensities ----------------------------------------------------------------------------------------
 
 
-def test_discounts_have_more_digits_than_a_float_shows():
+def test_discounts_are_exact_to_150_bits():
     total = Fraction(0)
     for rank in range(1, 3000):
         total += discount(rank)
@@ -177,7 +177,7 @@ def test_propensities_of_jain_are_correctly_rounded():
         jain_propensities([3], 10_000)
 
 
-# -- nothing to judge, and nothing that can be -------------------------------------------------------------------------
+# -- empty states, masked examples and refusals ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("zero_division", [0.0, 1.0, math.nan])
@@ -193,7 +193,7 @@ def test_a_fresh_state_answers_every_metric(zero_division: float):
         assert result == [expected] * len(result)
 
 
-def test_examples_whose_every_label_is_hidden_tell_nothing():
+def test_an_example_whose_labels_are_all_masked_changes_no_value():
     labels = ["a", "b"]
     known = [Ranked({"a"}, {"a": 1.0, "b": 2.0})]
     index = LabelIndex(labels)
@@ -207,7 +207,7 @@ def test_examples_whose_every_label_is_hidden_tell_nothing():
         assert read(tables, k=1, unranked="last") == read(single, k=1, unranked="last")
 
 
-def test_parameters_that_cannot_be_are_refused():
+def test_parameters_that_are_invalid_or_were_not_counted_for_are_refused():
     tables = RankingTables(only_rankings(LabelIndex("ab"), RankingOptions(hit_cutoffs=(2,), label_ranks=2)))
     for k in (0, -1, 1.5, True, "2"):
         for read in (reading("precision_at"), reading("ndcg"), reading("psp_at"), reading("label_coverage_at")):
@@ -288,7 +288,7 @@ def test_every_ranking_case_has_its_own_name_and_says_where_it_is_published():
     assert all(case.source and case.theirs for case in CASES)
 
 
-def test_best_ranks_can_pass_one_and_treat_nothing_true_as_asked():
+def test_lrap_of_best_ranks_may_exceed_1_and_reads_examples_without_true_labels_as_asked():
     rows = [Ranked({"a", "b"}, {"a": 1.0, "b": 1.0, "c": 0.0}), Ranked(set(), {"a": 1.0})]
     tables = RankingTables(state_of(rows))
     read = reading("label_ranking_average_precision")

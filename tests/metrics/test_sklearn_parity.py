@@ -24,7 +24,7 @@ STREAMS = cases(30)  # in each block
 
 @dataclass
 class Case:
-    """A random stream, and how it is looked at."""
+    """A random stream, with the averages, parameters and input forms to read it with."""
 
     true: np.ndarray
     pred: np.ndarray
@@ -43,7 +43,7 @@ class Case:
 
 
 def drawn(*seed: int, kinds: tuple[str, ...] = KINDS_OF_WEIGHTS) -> Case:
-    """One case from its own generator."""
+    """A case drawn by a generator with this seed."""
     rng = np.random.default_rng(seed)
     examples = int(rng.choice([1, 2, 3, 7, 20, 50]))
     labels = int(rng.integers(2, 12))
@@ -132,7 +132,7 @@ def test_losses_and_confusion_matrices_are_those_of_sklearn(block: int):
         case = drawn(2, block, number)
         ev = case.evaluator
         true, pred, context = case.forms[1](case.true), case.forms[0](case.pred), (block, number)
-        # Sums of weights that are no short binary fractions leave residues where scikit-learn subtracts.
+        # scikit-learn subtracts sums of weights, which leaves residues unless weights are short binary fractions.
         residue = 0.0 if case.exact_sums else 1e-14
         accuracy = sk.accuracy_score(true, pred, sample_weight=case.weights)
         assert_same(ev.get("subset_accuracy"), accuracy, context)
@@ -162,7 +162,7 @@ def test_values_of_single_labels_are_those_of_sklearn_on_the_column(block: int):
                 theirs = sk.balanced_accuracy_score(true, pred, sample_weight=weights)
                 assert_same(balanced[label], theirs, context)
                 theirs = sk.cohen_kappa_score(true, pred, sample_weight=weights)
-                assert_same(kappa[label], theirs, context, 1e-15)  # one minus a number near 1
+                assert_same(kappa[label], theirs, context, 1e-15)  # kappa is 1 minus a number near 1
                 if 0 < pred.sum() < len(pred):
                     theirs = sk.matthews_corrcoef(true, pred, sample_weight=weights)
                     assert_same(mcc[label], theirs, context)
@@ -226,7 +226,7 @@ def test_a_weighted_mean_without_any_support_is_the_plain_mean_as_in_sklearn(zer
 
 
 @pytest.mark.parametrize("number", range(cases(50)))
-def test_nan_leaves_labels_out_of_jaccard_as_sklearn_leaves_them_out_of_f1(number: int):
+def test_zero_division_nan_leaves_labels_out_of_jaccard_as_sklearn_does_for_f1(number: int):
     case = drawn(6, number)
     ev = case.evaluator
     each = np.array(read(ev, "jaccard", None, zero_division=math.nan))

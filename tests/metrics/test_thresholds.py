@@ -1,4 +1,4 @@
-"""Thresholds after the fact, against trying every one of them."""
+"""Thresholds chosen after counting, compared with the best of all thresholds, each of which is tried."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bounds_of(cells: list[oracle.Cell]) -> list[float]:
 
 
 def worth(goal: Objective, cells: list[oracle.Cell], bound: float) -> Fraction | None:
-    """What a threshold reaches, straight from the definitions; None if it is not allowed."""
+    """The value of a goal at a threshold, by its definition; None where the threshold misses a required value."""
     tp, fp, fn, _ = oracle.outcomes(cells, bound)
     precision = tp / (tp + fp) if tp + fp else Fraction(0)
     recall = tp / (tp + fn) if tp + fn else Fraction(0)
@@ -77,7 +77,7 @@ def best(goal: Objective, cells: list[oracle.Cell]) -> Fraction | None:
 
 
 def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
-    """The threshold reaches what is said, and nothing reaches more than the bound."""
+    """Assert that a chosen threshold has the value that it states, and that no threshold exceeds its bound."""
     if (top := best(goal, cells)) is None:
         assert (choice.threshold, math.isnan(choice.value)) == (math.inf, True)
         return
@@ -88,12 +88,12 @@ def holds(choice: Choice, goal: Objective, cells: list[oracle.Cell]) -> None:
 
 
 @pytest.mark.parametrize(("part", "whole"), [(9, 10), (1, 5), (5, 6)])
-def test_a_fraction_reaches_the_float_nearest_to_it(part: int, whole: int):
+def test_a_required_value_is_reached_by_a_fraction_that_rounds_to_it(part: int, whole: int):
     least = part / whole
     assert least > Fraction(part, whole)
-    rows = [(1, 0.75)] * part + [(0, 0.75)] * (whole - part)  # whose precision is that fraction
-    first = [(1, 0.75)] * part + [(0, 0.5)] + [(1, 0.25)] * (whole - part)  # whose recall is, and whose precision is 1
-    last = [(0, 0.25)] * part + [(1, 0.5)] + [(0, 0.75)] * (whole - part)  # whose specificity is
+    rows = [(1, 0.75)] * part + [(0, 0.75)] * (whole - part)  # with precision part / whole
+    first = [(1, 0.75)] * part + [(0, 0.5)] + [(1, 0.25)] * (whole - part)  # recall part / whole, precision 1
+    last = [(0, 0.25)] * part + [(1, 0.5)] + [(0, 0.75)] * (whole - part)  # specificity part / whole
     for examples, metric, goal in (
         (rows, f"recall_at_precision_micro(precision={least})", RecallAt(least)),
         (first, f"precision_at_recall_micro(recall={least})", PrecisionAt(least)),
@@ -147,7 +147,7 @@ def test_the_best_threshold_for_a_mean_over_labels_is_as_good_as_any(goal: Objec
 
 
 @pytest.mark.parametrize("seed", range(cases(150)))
-def test_outcomes_at_any_threshold_are_held_by_their_bounds(seed: int):
+def test_outcomes_at_any_threshold_lie_within_their_bounds(seed: int):
     tables, cells, scores, _ = case(seed)
     rng = np.random.default_rng(seed)
     near = rng.choice(scores.reshape(-1), 4)
@@ -199,7 +199,7 @@ def test_pcut_and_rcut_by_hand():
     assert rcut(scores, 9).all()
 
 
-def test_nothing_counted_leaves_nothing_to_choose():
+def test_without_examples_or_scores_the_best_threshold_predicts_nothing():
     tables = counted(width=2)
     assert best_thresholds(tables) == dict.fromkeys(range(2), Choice(math.inf, 0.0, 0.0))
     assert best_threshold(tables).threshold == math.inf
@@ -207,7 +207,7 @@ def test_nothing_counted_leaves_nothing_to_choose():
         for empty in (tables, counted(width=0)):
             assert best_threshold(empty, goal, average="macro") == Choice(math.inf, 0.0, 0.0)
     assert pcut(tables) == Choice(math.inf, 0.0, 0.0)
-    ev = se.Evaluator(["roc_auc_macro"])  # in which no threshold predicts a label without a score
+    ev = se.Evaluator(["roc_auc_macro"])  # no threshold predicts "a", because it has no score
     ev.update_many([{"a"}, {"b"}], [{"b": 0.5}] * 2)
     for choice in (ev.best_threshold("precision_at_recall_macro(recall=1)"), ev.best_thresholds(PrecisionAt(1.0))["a"]):
         assert (choice.threshold, math.isnan(choice.value), math.isnan(choice.bound)) == (math.inf, True, True)
@@ -220,25 +220,25 @@ def test_a_threshold_for_the_mean_may_lie_between_two_scores_of_a_bin_but_not_be
     apart.update([], {"a": 0.300001})
     assert (apart.best_threshold("f1_macro").value, apart.best_threshold("f1_macro").bound) == (2 / 3, 1.0)
     same.update(["a", "b"], {"a": 0.5, "b": 0.9})
-    same.update([], {"b": 0.5})  # which it is better not to predict, as it is better to predict that of a
+    same.update([], {"b": 0.5})  # F1 is best if this is not predicted, but the "a" of the same score is
     assert same.best_threshold("f1_macro").exact
 
 
-def test_a_bin_that_several_labels_share_bounds_no_goal_which_another_label_misses_there():
+def test_a_bin_of_two_labels_leaves_the_mean_exact_where_a_third_label_misses_the_goal():
     ev = se.Evaluator(["roc_auc_macro"])
     ev.update(["a", "b"], {"a": 0.300002, "b": 0.300001, "c": 0.9})
     assert ev.best_threshold("recall_at_precision_macro(precision=1)").exact
     assert ev.best_threshold("f1_macro").value == 2 / 3
 
 
-def test_the_bound_of_the_mean_has_of_each_label_what_its_goal_allows():
+def test_the_bound_of_the_mean_adds_up_the_most_that_the_goal_allows_for_each_label():
     ev = se.Evaluator(["roc_auc_macro"])
     ev.update_many([["a", "b"], []], [{"a": 0.300001, "b": 0.300002}, {"a": 0.300001}])
     best = ev.best_threshold("recall_at_precision_macro(precision=1)")
-    assert (best.value, best.bound) == (0.0, 0.5)  # from 0.300002 on, the recall of b is 1
+    assert (best.value, best.bound) == (0.0, 0.5)  # at thresholds up to 0.300002 the recall of b is 1
 
 
-def test_a_label_without_a_cell_that_counts_changes_no_threshold_of_the_mean():
+def test_a_label_whose_cells_are_masked_or_weigh_nothing_changes_no_threshold_of_the_mean():
     ev = se.Evaluator(["roc_auc_macro"], labels=["a", "b"])
     ev.update(["a"], {"a": 0.75, "b": 0.5}, mask={"b"})
     ev.update(["b"], {"a": 0.75, "b": 0.5}, weight=0)
@@ -259,7 +259,7 @@ def test_extreme_weights_and_prices_have_the_best_thresholds(weights: tuple[floa
     assert ev.calibration_curve("a", buckets=1).weight[0] == as_float(sum(weight for *_, weight in cells))
 
 
-def test_what_was_chosen_is_a_threshold():
+def test_a_choice_may_be_passed_as_a_threshold():
     rng = np.random.default_rng(3)
     ev = se.Evaluator(labels=["a", "b"], keep=["curves"], threshold=0.5)
     ev.update_many(rng.integers(0, 2, (50, 2)), rng.random((50, 2)))
@@ -270,7 +270,7 @@ def test_what_was_chosen_is_a_threshold():
     assert se.Evaluator(threshold=one) == se.Evaluator(threshold=one.threshold)
 
 
-def test_decisions_are_returned():
+def test_apply_thresholds_returns_decisions_of_0_and_1():
     scores = np.array([[0.5, 0.1], [np.nextafter(0.5, 0), 0.9]], np.float64)
     assert apply_thresholds(scores, 0.5).tolist() == [[1, 0], [0, 1]]
     assert apply_thresholds(scores, [0.2, 1.0]).tolist() == [[1, 0], [1, 0]]
@@ -293,13 +293,13 @@ BELOW, ABOVE = (np.nextafter(np.longdouble(0.5), np.longdouble(end)) for end in 
     ],
     ids=["int64", "uint64", "longdouble", "float32", "bool"],
 )
-def test_scores_are_compared_as_they_are(scores: np.ndarray, threshold: float, order: list[int]):
+def test_scores_are_compared_with_thresholds_without_rounding(scores: np.ndarray, threshold: float, order: list[int]):
     expected = [[int(Fraction(*score.as_integer_ratio()) >= threshold) for score in row] for row in scores.astype("O")]
     assert apply_thresholds(scores, threshold).tolist() == expected
     assert rcut(scores, 1).tolist() == [order]
 
 
-def test_scores_of_tensors_are_those_that_an_evaluator_reads():
+def test_thresholds_are_applied_to_tensors():
     torch = pytest.importorskip("torch")
     for options in ({"dtype": torch.bfloat16}, {"requires_grad": True}):
         scores = torch.tensor([[0.25, 0.75]], **options)
@@ -307,7 +307,7 @@ def test_scores_of_tensors_are_those_that_an_evaluator_reads():
 
 
 @pytest.mark.parametrize("seed", range(cases(30)))
-def test_thresholds_applied_to_the_same_scores_give_the_outcomes_foretold(seed: int):
+def test_thresholds_applied_to_the_counted_scores_give_the_outcomes_that_were_predicted(seed: int):
     tables, _, scores, true = case(seed)
     if tables.weighted:
         return
@@ -324,7 +324,7 @@ SWAPPED = pd.DataFrame({"b": [0.2], "a": [0.8]})
 def test_thresholds_by_label_are_applied_to_the_columns_of_a_frame_by_name():
     for frame in (SWAPPED, pa.table({"b": [0.2], "a": [0.8]})):
         assert apply_thresholds(frame, {"a": 0.5, "b": 0.3}).tolist() == [[0, 1]]
-        assert apply_thresholds(frame, [0.3, 0.5]).tolist() == [[0, 1]]  # in the order of the columns
+        assert apply_thresholds(frame, [0.3, 0.5]).tolist() == [[0, 1]]  # one for each column, in their order
     with pytest.raises(InputError, match="no value for label 'b'"):
         apply_thresholds(SWAPPED, {"a": 0.5})
 
@@ -354,6 +354,6 @@ def test_thresholds_by_label_are_applied_to_the_columns_of_a_frame_by_name():
         (lambda: best_threshold(counted(width=1), average="samples"), "average must be"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(call: object, message: str):
+def test_invalid_arguments_are_refused_by_name(call: object, message: str):
     with pytest.raises((InputError, MetricError), match=message):
         call()

@@ -38,10 +38,10 @@ def test_a_report_of_thresholded_scores_has_decisions_and_the_metrics_of_scores(
     assert ">recall</th>" in ev._repr_html_()
 
 
-# -- pictures of what is read -----------------------------------------------------------------------------------------
+# -- pictures of curves ------------------------------------------------------------------------------------------------
 
 
-def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
+def test_curves_are_drawn_through_their_points_with_a_band_where_their_bounds_are_apart():
     sharp = scored("roc_auc")._view("curves", "this")
     coarse = scored("roc_auc", scores=np.tile(np.linspace(0.3, 0.3001, 500)[:, None], 3))._view("curves", "this")
     whole, open_ = roc_curve(sharp), roc_curve(coarse, "b")
@@ -55,7 +55,7 @@ def test_curves_are_drawn_as_they_are_read_with_bands_where_they_are_open():
 
 
 @pytest.mark.parametrize("name", ["roc_curve", "precision_recall_curve"])
-def test_a_curve_is_unpacked_as_that_of_scikit_learn(name: str):
+def test_a_curve_unpacks_into_the_arrays_that_scikit_learn_returns(name: str):
     y_true, y_score = np.array([0, 1, 0, 1, 1, 0]), np.array([0.875, 0.75, 0.5, 0.25, 0.5, 0.125])
     ev = se.Evaluator(["roc_auc"])
     ev.update_many(y_true[:, None], y_score[:, None])
@@ -64,7 +64,7 @@ def test_a_curve_is_unpacked_as_that_of_scikit_learn(name: str):
         assert ours.tolist() == pytest.approx(their.tolist(), abs=1e-15)
 
 
-def test_precision_is_drawn_where_recall_is_above_0():
+def test_precision_at_recall_0_is_drawn_with_its_value_at_the_least_recall_above_0():
     ev = se.Evaluator(["average_precision"])
     ev.update_many(np.array([[0], [1], [0], [1]]), np.array([[0.9], [0.8], [0.4], [0.3]]))
     curve = precision_recall_curve(ev._view("curves", "this"), 0)
@@ -150,12 +150,12 @@ def test_calibration_does_not_depend_on_how_often_the_whole_stream_was_counted()
     evaluator = se.Evaluator(names, keep=["curves"], threshold=0.5)
     evaluator.update_many((scores > 0.3).astype(int), scores)
     once = [evaluator.bounds(name) for name in names]
-    for _ in range(30):  # counts pass 2**27, and sums of residuals 64 bits
+    for _ in range(30):  # counts pass 2**27, and sums of residuals pass 64 bits
         evaluator.merge(evaluator.copy())
     assert [evaluator.bounds(name) for name in names] == once
 
 
-def test_labels_that_are_pooled_may_have_more_scores_together_than_one_can_have():
+def test_pooled_labels_may_have_more_scores_together_than_one_label_can_have():
     scores = np.full((2, 64), np.nextafter(0.75, 0))  # at the end of its bin, where sums of squares are largest
     evaluator = se.Evaluator(["brier_score_micro"])
     evaluator.update_many(np.array([[0] * 64, [1] * 64]), scores)
