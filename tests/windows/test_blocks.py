@@ -1,4 +1,4 @@
-"""Windows that follow each other, and the window that fades."""
+"""Tumbling windows, and the window whose examples fade."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ BUILT = {
 
 @st.composite
 def timed_streams(draw: st.DrawFn) -> tuple[Stream, list[float]]:
-    """Examples with times in any order, none of them too late for what is kept."""
+    """Examples with times in any order, none of which is too late for the stored blocks."""
     stream = draw(streams(max_size=12))
     start = draw(st.sampled_from([0.0, -7.5, 1e6]))
     offsets = st.lists(st.sampled_from([0.0, 0.1, 1.0, 2.5, 3.0, 4.75, 6.5]), min_size=12, max_size=12)
@@ -135,7 +135,7 @@ def test_a_weighted_batch_in_a_window_in_progress_counts_as_single_examples_do()
         for y_true, y_pred, weight in zip(true, pred, each, strict=True):
             one.update(y_true, y_pred, weight=weight)
         for window in (one, many):
-            window.update(true[0], pred[0])  # from now on what is in progress is counted fast
+            window.update(true[0], pred[0])  # from now on the window in progress counts in its fast path
         with pytest.raises(se.InputError, match="null must be one of"):
             many.update_many(true, pred, null="drop")
         assert many == one
@@ -165,7 +165,7 @@ def test_a_window_of_examples_closes_with_its_last_one():
         window.last.index = 3
 
 
-def test_windows_of_time_start_at_whole_periods_and_late_examples_count_where_they_belong():
+def test_windows_of_time_start_at_whole_periods_and_late_examples_count_in_their_window():
     window = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1), history=2)
     window.update({"first"}, set(), t=DAY + timedelta(hours=8, minutes=59))
     window.update({"second"}, set(), t=DAY + timedelta(hours=9))
@@ -194,7 +194,7 @@ def test_windows_of_time_start_at_whole_periods_and_late_examples_count_where_th
     assert (window.closed, window.last) == ((), None)
 
 
-def test_times_before_the_first_window_and_of_any_size_fall_into_their_window():
+def test_times_below_0_or_very_large_fall_into_the_exact_window_or_are_refused():
     window = se.Tumbling(se.Evaluator([]), period=0.1, history=0)
     for t in (-1e6, -0.30000000000000004, -0.3, 0.0, 0.1, 0.3, 0.30000000000000004, 1e9):
         window.update({"a"}, set(), t=t)
@@ -243,7 +243,7 @@ def test_windows_of_a_number_of_examples_do_not_merge(build: object):
     ([1.0, 10.0], [5.0], "window 1 has no examples in this object"),
     ([1.0, 10.0], [-2.0], None), ([4.0], [], None),
 ])  # fmt: skip
-def test_what_a_window_never_had_is_not_taken_out_and_what_it_evicted_is_gone(
+def test_unmerge_refuses_what_a_window_never_had_and_passes_over_what_it_has_evicted(
     mine: list[float], theirs: list[float], message: str | None
 ):
     windows = [BUILT["Tumbling"](se.Evaluator(["f1_micro"])) for _ in range(2)]
@@ -269,7 +269,7 @@ def test_a_period_of_numpy_is_a_timedelta():
             se.TimeRolling(se.Evaluator([]), period=wrong)
 
 
-def test_times_that_are_strings_are_refused_with_what_makes_times_of_them():
+def test_times_that_are_strings_are_refused_with_the_call_that_parses_them():
     window, day = se.Tumbling(se.Evaluator([]), period=timedelta(hours=1)), str(DAY)
     advice = re.escape(f"give datetime.fromisoformat({day!r})")
     with pytest.raises(se.InputError, match=f"t must be a datetime.*{advice}$"):
@@ -282,7 +282,7 @@ def test_times_that_are_strings_are_refused_with_what_makes_times_of_them():
             window.update({"a"}, {"a"}, t=wrong)
 
 
-def test_windows_of_different_build_do_not_merge():
+def test_windows_of_different_configuration_do_not_merge():
     ev = se.Evaluator([])
     base = se.Tumbling(ev, period=5)
     for other in (
@@ -377,7 +377,7 @@ def test_fading_is_within_its_bound_of_plain_loops(half_life: object, weighted: 
                 now = max([t, *(when for *_, when in seen)])
             seen.append((true, pred, weight, t))
             if step % 20 == 19:
-                seen = [example for example in seen if now - example[3] < 64]  # what weighs less than 2**-64
+                seen = [example for example in seen if now - example[3] < 64]  # the rest weighs 2**-64 or less
                 expected = oracle(seen, now)
                 result = (window.weight, *window.get().values())
                 for mine, right in zip(result, expected, strict=True):
@@ -393,7 +393,7 @@ def test_a_half_life_of_more_microseconds_than_a_float64_counts_weighs_batches_a
     assert many.to_bytes() == one.to_bytes()
 
 
-def test_reading_in_between_changes_nothing_and_what_was_put_together_is_not_stale():
+def test_reading_between_updates_changes_no_later_value_and_no_value_is_stale():
     for half_life in (5, 2.5):
         when = (lambda _: {}) if half_life == 5 else (lambda step: {"t": step - 3.0 * (step % 7 == 0)})
         read, unread = (se.Fading(se.Evaluator(["f1_macro"]), half_life) for _ in range(2))
@@ -424,14 +424,14 @@ def test_what_is_older_than_64_half_lives_is_dropped():
     assert timed.examples == 2
     timed.advance(65.5)
     assert timed.examples == 1
-    with pytest.raises(se.InputError, match=r"goes back: 65.25 is before"):  # in a half-life
+    with pytest.raises(se.InputError, match=r"goes back: 65.25 is before"):  # within one half-life
         timed.advance(65.25)
     message = "its half-life is 65 before the one in progress, and 64 are stored; leave it out$"
     with pytest.raises(se.InputError, match=message):
         timed.update({"a"}, {"a"}, t=0)
 
 
-def test_weights_at_the_ends_of_their_range():
+def test_weights_too_large_to_fade_are_refused_and_the_smallest_are_counted():
     window = se.Fading(se.Evaluator(["f1_micro"]), 2)
     window.update({"a"}, {"a"}, weight=1.7e308)
     before = window.to_bytes()
@@ -451,13 +451,13 @@ def test_weights_at_the_ends_of_their_range():
 
 
 @pytest.mark.parametrize("half_life", [0, -3, True, "7", None, math.nan, -1.0, 0.0, timedelta(0), math.inf])
-def test_a_half_life_that_is_none_is_refused(half_life: object):
+def test_an_invalid_half_life_is_refused(half_life: object):
     with pytest.raises(se.InputError, match="half_life"):
         se.Fading(se.F1(), half_life)
 
 
 @pytest.mark.parametrize("call", ["update_many", "advance"])
-def test_what_changes_one_of_many_blocks_touches_no_other(call: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_call_that_changes_one_or_two_of_many_blocks_touches_no_other(call: str, monkeypatch: pytest.MonkeyPatch):
     window, touched = se.Tumbling(se.F1(), period=1.0, history=500), list[object]()
     window.update_many([{"a"}] * 400, [{"a"}] * 400, times=[float(t) for t in range(400)])
     belong = StateSet.belong
@@ -475,7 +475,7 @@ def test_a_batch_does_not_copy_the_block_that_it_is_counted_in(make: Callable[[]
     window, names = make(), [f"label-{number}" for number in range(20_000)]
     window.update_many([[name] for name in names], [[name] for name in names])
     window.update_many([["label-1"]], [["label-2"]])
-    assert peak(lambda: window.update_many([["label-1"]], [["label-3"]])) < 200_000  # a copy of its labels takes 1 MB
+    assert peak(lambda: window.update_many([["label-1"]], [["label-3"]])) < 200_000  # a copy of the labels takes 1 MB
     assert (window.examples, len(window.labels)) == (20_002, 20_000)
 
 
@@ -483,9 +483,9 @@ def test_a_batch_does_not_copy_the_block_that_it_is_counted_in(make: Callable[[]
 @pytest.mark.parametrize(
     "window", [se.Tumbling(se.F1(), size=100), se.Tumbling(se.F1(), period=100)], ids=["size", "period"]
 )
-def test_blocks_that_were_rebuilt_without_labels_that_left_take_the_fast_path_again(window: Any):
+def test_a_block_that_was_rebuilt_without_unused_labels_takes_the_fast_path_again(window: Any):
     how: dict[str, Any] = {"t": 1} if window.timed else {}
-    for _ in range(20):  # which are noted
+    for _ in range(20):  # samples of the input are noted, for which the reader must see it
         assert window._count_fast({"a"}, {"a"}, 1.0, None, how.get("t")) != DONE
         window.update({"a"}, {"a", "gone"}, **how)
     window._renew()
@@ -495,7 +495,7 @@ def test_blocks_that_were_rebuilt_without_labels_that_left_take_the_fast_path_ag
 
 @pytest.mark.skipif(BACKEND == "numpy", reason="it has no fast path")
 @pytest.mark.parametrize("mode", ["size", "period"])
-def test_only_the_example_that_opens_a_window_is_left_to_the_reader(mode: str, monkeypatch: pytest.MonkeyPatch):
+def test_only_the_example_that_opens_a_window_misses_the_fast_path(mode: str, monkeypatch: pytest.MonkeyPatch):
     window: Any = se.Tumbling(se.F1(), size=10) if mode == "size" else se.Tumbling(se.F1(), period=10)
     read, opened = Core.read, list[object]()
     monkeypatch.setattr(Core, "read", lambda core, *example: opened.append(example) or read(core, *example))
@@ -508,7 +508,7 @@ def test_only_the_example_that_opens_a_window_is_left_to_the_reader(mode: str, m
 
 
 @pytest.mark.parametrize("mode", ["size", "period"])
-def test_blocks_do_not_take_over_labels_without_end(mode: str):
+def test_a_new_block_does_not_inherit_the_labels_of_all_earlier_ones(mode: str):
     window: Any = se.Tumbling(se.F1(), size=10) if mode == "size" else se.Tumbling(se.F1(), period=10)
     for number in range(500):
         how = {"t": number} if window.timed else {}

@@ -1,4 +1,4 @@
-"""Windows from bytes: each check has bytes that only it refuses."""
+"""Windows from bytes: for each check there are bytes that no other check refuses."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def by_hour() -> Any:
 
 
 def read_back(window: Any, numbers: dict[int, int], blocks: Blocks | None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What is read of the bytes of a window where some of its numbers, or its blocks, are replaced."""
+    """The window that is read from bytes in which some numbers or the blocks of a window were replaced."""
     kind, own = type(window), [*window._numbers()]
 
     def put_blocks(self: Window[Any], sink: Sink) -> None:
@@ -73,10 +73,10 @@ def read_back(window: Any, numbers: dict[int, int], blocks: Blocks | None, monke
 
 
 TIME = datetime(2024, 5, 1, 9, 30)
-AT = int((TIME - datetime(1970, 1, 1)) / HOUR)  # the number of its hour
+AT = int((TIME - datetime(1970, 1, 1)) / HOUR)  # the hour of TIME, counted from 1970
 LATEST = (TIME - datetime(1970, 1, 1)) // timedelta(microseconds=1)
 NAN = 0x7FF8 << 48
-# Numbers of blocks: kind and period of the clock, start and its zone, history, newest, zone of times, latest time.
+# Numbers of blocks, from 0: kind and period of the clock, start, its zone, history, newest, zone of times, latest time.
 RIGHT: dict[str, tuple[Callable[[], Any], dict[int, int], Blocks | None]] = {
     "size": (of_size, {5: 3}, [(1, 3), (2, 3), (3, 2)]),
     "size, no example yet": (of_size, {5: 1}, [(0, 3)]),
@@ -128,7 +128,7 @@ WRONG: dict[str, tuple[Callable[[], Any], dict[int, int], Blocks | None]] = {
 
 
 def made(window: Any) -> Any:
-    """The window, with the examples of its kind."""
+    """The window, after examples if it is a Rolling, or a TimeRolling of numbers."""
     if isinstance(window, se.TimeRolling) and window.period == 2.0:
         window.update({"a"}, {"a"}, t=3.0)
     elif isinstance(window, se.Rolling):
@@ -137,14 +137,14 @@ def made(window: Any) -> Any:
 
 
 @pytest.mark.parametrize("right", RIGHT)
-def test_what_a_window_writes_is_read(right: str, monkeypatch: pytest.MonkeyPatch):
+def test_bytes_that_a_window_may_write_are_read(right: str, monkeypatch: pytest.MonkeyPatch):
     make, numbers, blocks = RIGHT[right]
     window = read_back(made(make()), numbers, blocks, monkeypatch)
     assert window.copy() == window
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_no_window_writes_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch):
+def test_bytes_that_no_window_writes_are_refused(wrong: str, monkeypatch: pytest.MonkeyPatch):
     make, numbers, blocks = WRONG[wrong]
     with pytest.raises(se.FormatError):
         read_back(made(make()), numbers, blocks, monkeypatch)

@@ -1,4 +1,4 @@
-"""Windows over evaluators that keep rankings, curves and pairs: at every moment they hold the examples they say."""
+"""Windows over evaluators that keep rankings, curves and pairs: they always hold the right examples."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Row = tuple[Any, Any, Any, float]
 
 
 class Stream:
-    """Examples with scores, or ranked, and an evaluator that keeps some of the states."""
+    """Examples with scores or ranked lists, and the setup of an evaluator that keeps some of the states."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -100,13 +100,13 @@ def put_many(target: Any, examples: list[Row], times: list[float] | None = None)
 
 
 def cuts(rng: random.Random, size: int) -> list[slice]:
-    """A list of that size in pieces."""
+    """Slices that cut a list of that size into pieces."""
     bounds = [0, *sorted(rng.randint(0, size) for _ in range(rng.randint(0, 4))), size]
     return [slice(start, stop) for start, stop in pairwise(bounds)]
 
 
 def same(window: Any, anew: se.Evaluator) -> bool:
-    """Whether a window holds exactly what an object holds that was fed anew."""
+    """Whether a window holds exactly what a new evaluator has counted."""
     held = window.snapshot()
     return bool(held == anew and held.to_bytes() == anew.to_bytes() and repr(window.get()) == repr(anew.get()))
 
@@ -145,7 +145,7 @@ def test_batches_slide_as_single_examples_do(stream: Stream, size: int):
 
 @CHECK
 @given(streams(), st.integers(1, 6))
-def test_bytes_in_mid_window_are_the_window(stream: Stream, size: int):
+def test_a_window_is_read_back_from_its_bytes_after_every_example(stream: Stream, size: int):
     window = se.Rolling(stream.fresh(), size)
     assert se.Rolling.from_bytes(window.to_bytes()) == window
     timed = se.TimeRolling(stream.fresh(), float(size))
@@ -186,7 +186,7 @@ def test_time_windows_hold_their_period_and_merge_exactly(stream: Stream, period
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_label_churn_over_many_turns_of_the_window_leaves_nothing_behind(weighted: bool):
+def test_labels_that_come_and_go_leave_nothing_behind_in_a_window(weighted: bool):
     rng = random.Random(1)
     build = lambda: se.Evaluator(["ndcg", "roc_auc_macro", "f1_macro"], threshold=0.5, keep=KEEP)  # noqa: E731
     window, last, largest, held = se.Rolling(build(), 11), [], 0, 0
@@ -223,7 +223,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("form", "weighted"), crossed(FORMS, (False, True)))
-def test_every_form_of_scores_is_remembered(form: str, weighted: bool):
+def test_batches_of_every_form_of_scores_slide_as_single_examples_do(form: str, weighted: bool):
     rng = np.random.default_rng(5)
     setup: dict[str, Any] = {"threshold": 0.5, "nan": "missing", "keep": KEEP, **FORMS[form]}
     setup["ties"] = "last" if weighted else "shared"
@@ -283,7 +283,7 @@ def test_scores_take_four_bytes_until_one_needs_eight():
 
 @pytest.mark.parametrize("keep", [[], ["rankings"], ["curves"], ["rankings", "curves"]])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, dict])
-def test_a_window_in_a_trace_slides_as_one_by_itself_and_not_where_another_object_refuses(keep: list[str], dtype: Any):
+def test_a_window_slides_in_a_trace_as_outside_and_not_where_another_object_refuses(keep: list[str], dtype: Any):
     draw, labels = np.random.default_rng(5), list("abcd")
 
     def of_all() -> se.Evaluator:
@@ -308,17 +308,17 @@ def test_a_window_in_a_trace_slides_as_one_by_itself_and_not_where_another_objec
         assert inner.to_bytes() == single.to_bytes() == se.Rolling.from_bytes(single.to_bytes()).to_bytes()
     for one in (both, single, se.Trace(se.Rolling(of_all(), size=1))):
         for _ in range(8):
-            one.update(set(), {})  # of which there is nothing to copy
+            one.update(set(), {})  # an example without scores, of which the tape copies nothing
     assert inner.to_bytes() == single.to_bytes()
     assert few.examples == 70
 
 
 @pytest.mark.skipif(BACKEND != "compiled", reason="numpy has no such call")
 @pytest.mark.parametrize(("labels", "code"), [(10, DONE), (70_000, OTHER)])
-def test_one_call_of_the_kernel_takes_no_example_back_that_lets_other_threads_run(labels: int, code: int):
-    """They would place examples in the memory from which its scores are read."""
+def test_the_kernel_call_slide_evicts_no_example_so_wide_that_other_threads_may_run(labels: int, code: int):
+    """Such threads would place their examples in the memory from which the scores of this one are read."""
     window = se.Rolling(se.Evaluator(["ranking_loss"]), 2)
-    for _ in range(30):  # which are noted
+    for _ in range(30):  # samples of the input are noted first, outside of the fast path
         window.update({0}, {0: 0.5})
     for scores in (dict.fromkeys(range(labels), 0.5), {0: 0.5}):
         window.update({0}, scores)
@@ -371,7 +371,7 @@ def test_blocks_of_time_merge_exactly_in_any_order_and_grouping(stream: Stream, 
 
 @CHECK
 @given(streams())
-def test_a_fading_of_whole_half_lives_is_exactly_the_stream_with_halved_weights(stream: Stream):
+def test_fading_with_a_half_life_of_one_example_is_exactly_the_stream_with_halved_weights(stream: Stream):
     one, many = (se.Fading(stream.fresh(), 1) for _ in range(2))
     for step, example in enumerate(stream.examples):
         put(one, [example])
@@ -386,7 +386,7 @@ def test_a_fading_of_whole_half_lives_is_exactly_the_stream_with_halved_weights(
 
 
 @pytest.mark.parametrize("half_life", [3, 3.0])
-def test_a_fading_weighs_every_state_by_powers_of_two_between_whole_ones(half_life: float):
+def test_fading_weighs_every_state_by_powers_of_two_with_fractional_exponents(half_life: float):
     rng = np.random.default_rng(2)
     true, scores = (rng.random((60, 5)) < 0.4).astype(np.uint8), rng.random((60, 5)).astype(np.float32)
     window = se.Fading(se.Evaluator(TRENDS, threshold=0.5, keep=KEEP), half_life)
@@ -499,7 +499,7 @@ def test_a_label_without_a_propensity_is_refused_and_the_window_stays_as_it_was(
     assert window.labels == ("a",)
 
 
-def test_what_was_undone_leaves_nothing_behind_that_a_merge_would_stumble_over():
+def test_a_refused_example_leaves_no_label_behind_that_a_later_merge_would_refuse():
     build = lambda: se.Evaluator(["psp_at(k=2)"], keep=KEEP, threshold=0.5, inverse_propensities={"a": 2.0})  # noqa: E731
     ev, other = build(), build()
     ev.update({"a"}, {"a": 0.5}, weight=0.5)
@@ -510,7 +510,7 @@ def test_what_was_undone_leaves_nothing_behind_that_a_merge_would_stumble_over()
     assert other + ev == ev + other
 
 
-def test_windows_of_evaluators_that_keep_other_states_do_not_merge():
+def test_windows_of_evaluators_that_keep_different_states_do_not_merge():
     a, b = (se.TimeRolling(joint(keep=keep), 5) for keep in (KEEP, ["rankings", "curves"]))
     with pytest.raises(se.MergeError, match="states differ"):
         a.merge(b)
@@ -549,14 +549,14 @@ class Meddling(dict):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_example_that_uses_its_window_loses_nothing_in_silence(kind: str):
+def test_a_window_that_changes_while_it_reads_an_example_counts_both_or_refuses_the_example(kind: str):
     for meddle in (lambda w: w.update({"a"}, {"z": 0.5}, **at(kind, 7)), lambda w: w.reset()):
         window, without = filled(kind), filled(kind)
         meddle(without)
         try:
             window.update({"a"}, Meddling(lambda window=window, meddle=meddle: meddle(window)), **at(kind, 8))
         except se.InputError as error:
-            assert "was changed by the very examples" in str(error)  # noqa: PT017  # it need not be refused
+            assert "was changed by the very examples" in str(error)  # noqa: PT017  # a refusal is allowed
         else:
             without.update({"a"}, {"m": 0.5}, **at(kind, 8))
         assert window == without
@@ -638,10 +638,10 @@ def test_memory_is_bounded_by_the_size_of_the_bytes():
         assert peak < 2**21
 
 
-# -- what wraps evaluators --------------------------------------------------------------------------------------------
+# -- traces, queues and loops over windows ----------------------------------------------------------------------------
 
 
-def test_traces_queues_and_progressive_evaluation_take_windows_of_scores():
+def test_traces_queues_and_progressive_evaluation_accept_windows_of_scores():
     rng = random.Random(3)
     names = ["ranking_loss", "roc_auc_macro", "f1_micro"]
     examples = [

@@ -141,7 +141,7 @@ def test_batches_of_every_form_slide_as_single_examples_do(form: str, weighted: 
 @pytest.mark.parametrize(
     ("size", "metric", "weighted"), crossed([5, 1100, 1200], ["f1_macro", "roc_auc_macro"], [False, True])
 )
-def test_batches_read_in_several_pieces_slide_as_the_last_examples_do(
+def test_a_batch_that_is_read_in_pieces_leaves_the_last_examples_in_the_window(
     size: int, metric: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
 ):
     for name in ("_EXAMPLES", "_SCORED_EXAMPLES"):
@@ -163,7 +163,7 @@ def test_batches_read_in_several_pieces_slide_as_the_last_examples_do(
     ("unknown", "form", "size"), crossed(["error", "ignore", "add"], ["mappings", "sets", "arrays"], [1, 2, 3, 20])
 )
 def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared(unknown: str, form: str, size: int):
-    """Batches are then read over labels of their own, which do not begin with the declared ones."""
+    """A batch is then read with an index of its own labels only, which does not begin with the declared labels."""
     rng, declared = random.Random(size), [f"l{number}" for number in range(600)]
     shuffled = rng.sample(declared, 600)
 
@@ -199,7 +199,7 @@ def test_batches_slide_as_single_examples_do_where_very_many_labels_are_declared
 
 
 class _Unplain(dict[str, bool]):
-    """A mapping that is read in Python."""
+    """A mapping that is read in Python, because the kernel reads plain dictionaries only."""
 
 
 @pytest.mark.parametrize("keep", [(), ("pairs",), ("rankings", "curves")])
@@ -241,7 +241,7 @@ def test_a_batch_of_rows_with_a_mask_slides_as_single_examples_do(scored: bool):
     true, mask = rng.random((2, 120, 3)) < 0.4
     pred = rng.random((120, 3)) if scored else ~true
     one, many = (se.Rolling(se.Evaluator(["lrap"] if scored else NAMES, labels=range(3)), 5) for _ in range(2))
-    many.update_many(true, pred)  # which is noted
+    many.update_many(true, pred)  # of the first batch samples are noted, outside of the fast path
     many.update_many(true, pred, mask=mask)
     for y_true, y_pred, unknown in zip(true, pred, mask, strict=True):
         one.update(y_true, y_pred, mask=unknown)
@@ -251,7 +251,7 @@ def test_a_batch_of_rows_with_a_mask_slides_as_single_examples_do(scored: bool):
     assert many == one
 
 
-def test_times_of_a_batch_do_not_go_back():
+def test_a_batch_whose_times_go_back_is_refused():
     window = se.TimeRolling(se.Evaluator(), 10.0)
     window.update({"a"}, {"a"}, t=1.0)
     before = window.to_bytes()
@@ -262,7 +262,7 @@ def test_times_of_a_batch_do_not_go_back():
     assert window.to_bytes() == before
 
 
-def test_a_time_that_goes_back_is_written_in_full():
+def test_the_error_for_a_time_that_goes_back_writes_both_times_in_utc():
     window = se.TimeRolling(se.Evaluator(), timedelta(hours=1))
     winter, summer = (datetime(2024, 10, 27, 2, 15, tzinfo=timezone(timedelta(hours=hours))) for hours in (1, 2))
     window.update({"a"}, {"a"}, t=winter)
@@ -270,7 +270,7 @@ def test_a_time_that_goes_back_is_written_in_full():
         window.update({"a"}, {"a"}, t=summer)
 
 
-def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
+def test_a_wrong_row_in_a_batch_changes_nothing_even_if_the_batch_would_evict_it():
     rolling = se.Rolling(se.Evaluator(labels=["a", "b"], threshold=0.5), 3)
     rolling.update({"a"}, {"b"})
     before = rolling.to_bytes()
@@ -293,7 +293,7 @@ def test_a_wrong_row_in_a_batch_changes_nothing_even_if_it_would_not_stay():
 
 
 @pytest.mark.filterwarnings("ignore:no label of y_true:streameval.DataWarning")
-def test_labels_that_have_left_take_no_room():
+def test_labels_of_evicted_examples_take_no_room():
     rolling = se.Rolling(se.Evaluator(["f1_micro"]), 100)
     largest = 0
     for start in range(0, cases(500_000), 500):
@@ -313,7 +313,7 @@ def test_labels_that_have_left_take_no_room():
 
 @pytest.mark.skipif(se.kernel.BACKEND != "compiled" or sys.platform != "linux", reason="takes minutes, or counts pages")
 def test_a_long_tape_takes_no_more_than_a_few_bytes_per_label(tmp_path: Path):
-    """A quarter of a million examples of three labels a side, with what the process takes beside it."""
+    """For 250,000 examples of three labels a side the memory of the process grows by less than 25 MB."""
     program = """
 import resource, sys, numpy as np, streameval as se
 rolling = se.Rolling(se.Evaluator(["f1_micro"]), 250_000)
@@ -339,7 +339,7 @@ def test_merging_rolling_windows_is_refused_with_the_reason():
         a + b
 
 
-# -- what all windows share -------------------------------------------------------------------------------------------
+# -- all kinds of windows ---------------------------------------------------------------------------------------------
 
 
 def made(kind: str, evaluator: se.Evaluator | se.Metric) -> object:
@@ -362,14 +362,14 @@ KINDS = (
 
 
 def at(kind: str, second: float) -> dict[str, object]:
-    """The time of an example, where there is one."""
+    """The argument ``t``, for kinds of windows that take times."""
     if kind in ("Rolling", "Tumbling", "Fading"):
         return {}
     return {"t": NOON + timedelta(seconds=second) if "dates" in kind else float(second)}
 
 
 def many_at(kind: str, second: float, examples: int) -> dict[str, object]:
-    """The times of so many examples, where there are any."""
+    """The argument ``times`` of so many examples, for kinds of windows that take times."""
     return {"times": [t] * examples for t in at(kind, second).values()}  # noqa: B035
 
 
@@ -549,7 +549,7 @@ def test_calls_that_fail_change_nothing(kind: str):
 
 
 @pytest.mark.parametrize("kind", ["Rolling", "Tumbling", "Fading"])
-def test_a_time_where_there_is_none_is_refused_and_the_other_way_round(kind: str):
+def test_a_time_is_refused_by_windows_of_examples_and_required_by_windows_of_time(kind: str):
     window = made(kind, se.F1())
     for call in (
         lambda: window.update({"a"}, {"a"}, t=3.0), lambda: window.update_many([{"a"}], [{"a"}], times=[3.0]),
@@ -652,7 +652,7 @@ def test_merged_time_windows_hold_what_one_window_would(
     assert back.examples == 0
 
 
-def test_every_kind_of_date_is_taken_and_the_finest_refused():
+def test_every_kind_of_date_is_accepted_unless_finer_than_a_microsecond_or_out_of_range():
     def window(*times: object) -> se.TimeRolling:
         result = se.TimeRolling(se.Evaluator([]), timedelta(hours=1))
         for t in times:
@@ -688,7 +688,7 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
     assert window(zoned, datetime(2024, 5, 1, tzinfo=UTC)).latest == zoned
     for first, second in ((same[0], zoned), (zoned, same[0])):
         with pytest.raises(se.InputError, match="time zone"):
-            window(*[first] * 40, second)  # the last in the fast path
+            window(*[first] * 40, second)  # the last one is read in the fast path
         with pytest.raises(se.MergeError, match="time zone"):
             window(first).merge(window(second))
         with pytest.raises(se.InputError, match="time zone"):
@@ -698,7 +698,7 @@ def test_every_kind_of_date_is_taken_and_the_finest_refused():
             window(wrong)
 
 
-def test_times_that_no_datetime_can_say_are_refused_so_that_windows_can_be_read_back():
+def test_times_that_no_datetime_can_express_are_refused_so_that_windows_can_be_read_back():
     late = datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-5)))
     early = datetime(1, 1, 1, 4, tzinfo=timezone(timedelta(hours=5)))
     beyond = np.datetime64("20000-01-01"), np.datetime64("10000-01-01", "us"), np.datetime64("-0001-01-01")
@@ -736,10 +736,10 @@ def test_times_without_order_are_refused():
         for times in ({1.0, 2.0}, frozenset({1.0, 2.0}), {1.0: 0, 2.0: 0}, "12"):
             with pytest.raises(se.InputError, match="times must be one time per example"):
                 window.update_many([{"a"}] * 2, [{"a"}] * 2, times=times)
-        window.update_many([{"a"}] * 2, [{"a"}] * 2, times={1.0: 0, 2.0: 0}.keys())  # which are in order
+        window.update_many([{"a"}] * 2, [{"a"}] * 2, times={1.0: 0, 2.0: 0}.keys())  # keys have an order
 
 
-def test_windows_of_different_build_do_not_merge():
+def test_windows_of_different_configuration_do_not_merge():
     window = se.TimeRolling(se.F1(), 5)
     for other in (se.TimeRolling(se.F1(), 6), se.TimeRolling(se.F1(average="micro"), 5), se.Rolling(se.F1(), 5)):
         with pytest.raises(se.MergeError, match="cannot merge"):
@@ -776,7 +776,7 @@ def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_example_that_uses_its_window_loses_nothing_in_silence(kind: str):
+def test_a_window_that_changes_while_it_reads_an_example_counts_both_or_refuses_the_example(kind: str):
     class Meddler(dict):
         def __init__(self, meanwhile: Callable[[], object], **labels: int) -> None:
             super().__init__(**labels)
@@ -871,11 +871,11 @@ HOSTILE = hostile()
 
 
 @pytest.mark.parametrize("examples", [0, 1])
-def test_bytes_of_a_window_of_time_that_counts_examples_are_refused(examples: int):
+def test_bytes_of_a_window_of_time_whose_clock_counts_examples_are_refused(examples: int):
     window = se.TimeRolling(se.F1(), period=timedelta(days=1))
     for _ in range(examples):
         window.update({"a"}, {"a"}, t=datetime(2024, 5, 1))
-    before, after = window.to_bytes()[:-4].split(b"\4\0", 1)  # four numbers, of which the first is the kind of clock
+    before, after = window.to_bytes()[:-4].split(b"\4\0", 1)  # four numbers follow; the first is the kind of clock
     with pytest.raises(se.FormatError):
         se.TimeRolling.from_bytes(sealed(before + b"\4\4" + after))
 
@@ -905,7 +905,7 @@ def test_bytes_of_another_class_are_refused_by_name(kind: str):
         type(filled(kind)).from_bytes(se.Evaluator().to_bytes())
 
 
-def test_the_order_of_examples_of_one_time_means_nothing_and_that_of_different_times_does():
+def test_the_order_of_examples_matters_in_rolling_but_not_at_one_time_of_time_rolling():
     first, second = ({"a"}, {"b"}), ({"c", "d"}, {"a"})
     orders = []
     for pair in ((first, second), (second, first)):
@@ -933,7 +933,7 @@ def append(tape: Any, *examples: object) -> None:
 
 
 def drop(tape: Any, counts: Any, number: int) -> None:
-    """Take the oldest examples off a tape, and back from counts."""
+    """Drop the oldest examples from a tape, and subtract them from the counts."""
     for slots, key, _ in tape.oldest(number):
         count_slots(counts, slots, key, 0, -1)
     root = compiled_commit.Root() if isinstance(tape, compiled_tape.Tape) else tape._cell.root
@@ -948,8 +948,8 @@ def examples_in(tape: Any) -> list[object]:
 @needs_compiled
 @CHECK
 @given(st.data(), st.booleans())
-def test_twins_of_the_tape_merge_another_one_or_themselves_by_time(data: st.DataObject, timed: bool):
-    """Each tape may have weights, scores, and scores of eight bytes, or have had some that were dropped."""
+def test_the_compiled_tape_and_its_numpy_twin_merge_by_time_alike(data: st.DataObject, timed: bool):
+    """Each tape may hold weights and scores of four or eight bytes, or may have dropped the examples with them."""
     pairs = [(compiled_tape.Tape(Root(), timed), _tape.Tape(Root(), timed)) for _ in range(2)]
     for number, pair in enumerate(pairs):
         weights = data.draw(st.lists(st.sampled_from([1.0, 1.0, 0.5]), max_size=7))
@@ -984,7 +984,7 @@ def test_twins_of_the_tape_merge_another_one_or_themselves_by_time(data: st.Data
 @needs_compiled
 @CHECK
 @given(st.data(), st.booleans())
-def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: bool):
+def test_the_compiled_tape_and_its_numpy_twin_agree_after_any_history(data: st.DataObject, timed: bool):
     width = 9
     mine, theirs = compiled_tape.Tape(Root(), timed), _tape.Tape(Root(), timed)
     counts, twin = compiled.Counts(Root(), width), _numpy.Counts(Root(), width)
@@ -1051,7 +1051,7 @@ def test_twins_of_the_tape_agree_about_any_history(data: st.DataObject, timed: b
 @needs_compiled
 @settings(max_examples=cases(200))
 @given(st.data())
-def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: st.DataObject):
+def test_placing_an_example_gives_the_slots_and_key_that_reading_gives_and_changes_nothing(data: st.DataObject):
     names = [f"l{number}" for number in range(data.draw(st.integers(1, 12)))]
     fixed = data.draw(st.sampled_from([0, len(names)]))
     reader = Reader(Config(tuple(names) if fixed else None), LabelIndex(names if fixed else ()))
@@ -1073,8 +1073,8 @@ def test_placing_an_example_says_what_reading_it_says_and_changes_nothing(data: 
 
 
 @pytest.mark.parametrize("timed", [False, True])
-def test_windows_prepare_what_they_count_at_once(timed: bool):
-    """What a `Trace` of several windows does: sliding by parts, of common forms and of others."""
+def test_windows_in_a_trace_count_as_windows_outside_of_it_do(timed: bool):
+    """A `Trace` prepares a change of each window and commits all of them at once."""
     rng = random.Random(0)
 
     def made() -> list[se.Rolling | se.TimeRolling]:
