@@ -1,4 +1,4 @@
-"""Many examples given to an object that knows many more labels than they mention."""
+"""Batches counted by an object that knows many more labels than their examples mention."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SETUPS: dict[str, dict[str, object]] = {
 
 
 def knowing(setup: str) -> se.Evaluator:
-    """An object that knows all labels."""
+    """An evaluator that has counted an example with all labels."""
     ev = se.Evaluator(["f1_macro", "f1_samples"], **SETUPS[setup])
     ev.update(LABELS, LABELS[::2])
     return ev
@@ -62,7 +62,7 @@ FORMS: dict[str, Callable[[list[set[str]]], object]] = {
 
 
 WHOLE = {"frame", "booleans", "sparse", "rows"}
-"""Forms that mention every label, as a mapping of all labels does; only the first of them names the labels."""
+"""Forms in which each example mentions every label; of these only the frame names the labels."""
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_nameless_columns_keep_their_numbers_with_many_labels(kind: Callable[[np
 
 @pytest.mark.parametrize("unusual", [[{"label-9999"}], [{"label-0001": 1, "odd": 0}], [{None}], [{"\ud800"}], [{2.5}]])
 @pytest.mark.parametrize("setup", ["grown", "declared", "declared, the rest ignored", "declared, the rest added"])
-def test_what_is_refused_does_not_depend_on_how_many_labels_are_known(
+def test_results_and_errors_do_not_depend_on_how_many_labels_are_known(
     setup: str, unusual: list, monkeypatch: pytest.MonkeyPatch
 ):
     outcomes = []
@@ -155,7 +155,7 @@ def test_every_state_counts_the_same_however_many_labels_are_known(
 
 
 @pytest.mark.parametrize("setup", SETUPS)
-def test_gathering_takes_no_label_over_that_is_not_mentioned(setup: str):
+def test_a_core_for_gathering_knows_only_the_labels_that_are_mentioned(setup: str):
     ev = knowing(setup)
     gathered = ev._core.scratch()
     assert len(gathered.labels) == 0
@@ -163,7 +163,7 @@ def test_gathering_takes_no_label_over_that_is_not_mentioned(setup: str):
     assert gathered.labels.labels == LABELS[3:5]
 
 
-def test_a_label_met_in_a_call_that_fails_is_not_registered():
+def test_a_label_that_is_new_in_a_call_that_fails_is_not_registered():
     ev = knowing("grown")
     known = len(ev._core.labels)
     with pytest.raises(se.InputError):
@@ -174,7 +174,7 @@ def test_a_label_met_in_a_call_that_fails_is_not_registered():
 
 @pytest.mark.parametrize("kind", [list, set, lambda row: dict.fromkeys(row, True)], ids=["lists", "sets", "mappings"])
 @pytest.mark.parametrize("late", [1, core._AT_ONCE, 2 * core._AT_ONCE, 4 * core._AT_ONCE, None])
-def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[str]], object], late: int | None):
+def test_a_label_may_be_new_anywhere_in_a_long_batch(kind: Callable[[list[str]], object], late: int | None):
     count = 4 * core._AT_ONCE + 1
     true, pred = ([sorted(row) for row in rows_of(seed, count)] for seed in (1, 2))
     if late is not None:
@@ -187,7 +187,7 @@ def test_labels_may_first_come_anywhere_in_many_examples(kind: Callable[[list[st
 
 
 @pytest.mark.parametrize("place", [0, core._AT_ONCE, 4 * core._AT_ONCE])
-def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
+def test_an_invalid_example_is_refused_wherever_it_is_in_a_long_batch(place: int):
     ev = se.Evaluator()
     rows = [["a"]] * (4 * core._AT_ONCE + 1)
     with pytest.raises(se.LabelError, match="y_pred"):
@@ -197,7 +197,7 @@ def test_an_odd_example_among_many_is_refused_wherever_it_stands(place: int):
 
 @with_each("odd", [True, 1.0, np.int64(1), "\ud800", None, (), [1]])
 @with_each("setup", [{}, {"labels": [1, "a"]}, {"labels": [1, "a"], "unknown": "ignore"}])
-def test_a_list_means_what_a_generator_means_whatever_stands_in_it(setup: dict[str, object], odd: object):
+def test_lists_tuples_and_generators_of_any_values_give_the_same_result_or_error(setup: dict[str, object], odd: object):
     rows = [[1, "a"], [1, odd], ["a"]]
     result = []
     for kind in (list, tuple, iter):
@@ -233,7 +233,7 @@ def test_slices_hold_few_wide_rows_of_an_iterator_at_a_time(width: int, most: in
     assert most <= peak <= most + 2
 
 
-def test_many_slices_of_what_has_an_odd_shape_are_refused_as_examples_are():
+def test_many_slices_of_objects_with_an_invalid_shape_are_refused_like_examples():
     class Odd:
         shape = 3, None
 
@@ -243,14 +243,14 @@ def test_many_slices_of_what_has_an_odd_shape_are_refused_as_examples_are():
 
 
 @pytest.mark.parametrize("kind", [list, iter])
-def test_no_examples_with_slices_are_none(kind: Callable[[list[object]], object]):
+def test_an_empty_batch_with_slices_counts_nothing(kind: Callable[[list[object]], object]):
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user")
     sliced.update_many(kind([]), kind([]), where={"user": []})
     sliced.update_many(kind([{"a"}] * 200), kind([{"a"}] * 200), where={"user": [*range(100)] * 2})
     assert sliced.examples == 200
 
 
-def test_entries_of_a_dictionary_that_no_list_holds_are_no_labels():
+def test_entries_of_an_arrow_dictionary_that_no_list_contains_are_no_labels():
     empty = pa.ListArray.from_arrays([0, 0, 0], pa.array(["a"]).dictionary_encode().slice(0, 0))
     assert len(empty.values.dictionary) == 1
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user")
@@ -262,7 +262,7 @@ def test_entries_of_a_dictionary_that_no_list_holds_are_no_labels():
 @pytest.mark.parametrize("scored", [False, True])
 @pytest.mark.parametrize("names", [["user"], ["user", "place"]])
 @pytest.mark.parametrize("users", [40, 8])
-def test_examples_of_few_of_a_slice_are_counted_as_one_by_one(
+def test_batches_with_few_examples_for_each_slice_count_as_single_examples_do(
     names: list[str], users: int, scored: bool, monkeypatch: pytest.MonkeyPatch
 ):
     rng = np.random.default_rng(3)
@@ -278,7 +278,7 @@ def test_examples_of_few_of_a_slice_are_counted_as_one_by_one(
         many.update_many(*sides, where=where)
         assert many.to_bytes() == once.to_bytes()
         if batch == 1 and backend.BACKEND == "compiled":
-            monkeypatch.setattr("streameval.slices.sliced.counted", None)  # for slices of more than one example
+            monkeypatch.setattr("streameval.slices.sliced.counted", None)  # from now on it must not be called
     monkeypatch.undo()
     mask = [{row % 5} for row in range(40)]
     weights = np.arange(40) / 2

@@ -1,4 +1,4 @@
-"""What a call costs does not grow with how many slices there are that it does not touch."""
+"""The cost of a call does not grow with the number of slices that it does not touch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NEW = count(10**6)
 
 
 def filled(size: int, **options: Any) -> se.Sliced[se.Evaluator]:
-    """So many slices by region, each of which has an example, region 7 some more."""
+    """That many slices by region, with one example each, except for region 7, which has more."""
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by=["region", "half"], cross=[("region", "half")], **options)
     regions = [*range(size), *[7] * 50][: 51 * size]
     sliced.update_many([{"a"}] * len(regions), [{"a", "b"}] * len(regions), where=values(regions))
@@ -58,12 +58,12 @@ ACTS: dict[str, Callable[[se.Sliced[se.Evaluator]], object]] = {
 
 @pytest.mark.skipif(backend.BACKEND == "numpy", reason="whose every change is a new value")
 @pytest.mark.parametrize("act", ACTS)
-def test_a_call_takes_no_more_where_there_are_many_other_slices(act: str):
+def test_a_call_takes_no_more_steps_or_bytes_where_there_are_many_other_slices(act: str):
     measured = []
     for size in (FEW, MANY):
         sliced = filled(size, max_slices=10**6)
-        ACTS[act](sliced.copy())  # what is made once for the class or the process
-        ACTS[act](sliced)  # what is made once for the object
+        ACTS[act](sliced.copy())  # makes what is made once for the class or the process
+        ACTS[act](sliced)  # makes what is made once for the object
         twin = sliced.copy()
         measured.append((steps(lambda one=sliced: ACTS[act](one)), peak(lambda one=twin: ACTS[act](one))))
     (few, few_bytes), (many, many_bytes) = measured
@@ -72,7 +72,7 @@ def test_a_call_takes_no_more_where_there_are_many_other_slices(act: str):
 
 
 @pytest.mark.skipif(backend.BACKEND == "numpy", reason="whose every change is a new value")
-def test_values_without_a_slice_take_no_more_where_there_are_many_slices():
+def test_values_without_a_slice_of_their_own_take_no_more_steps_where_there_are_many_slices():
     measured = []
     for size in (FEW, MANY):
         sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region", max_slices=size)
@@ -93,8 +93,8 @@ def test_values_without_a_slice_take_no_more_where_there_are_many_slices():
     assert measured[1] <= measured[0] + 40
 
 
-def test_slices_come_and_go_as_if_all_were_ranked_anew_each_time():
-    """Values that are counted, taken back and merged in any order, around the number of slices that there may be."""
+def test_slices_after_any_changes_are_those_of_a_new_object_with_the_same_examples():
+    """Values are counted, reverted and merged in any order, while their number goes above and below max_slices."""
     rng = random.Random(5)
     for size in (1, 3, 6):
         sliced, counted = (se.Sliced(se.Evaluator(["f1_micro"]), by="n", max_slices=size) for _ in range(2))
@@ -122,8 +122,8 @@ def test_slices_come_and_go_as_if_all_were_ranked_anew_each_time():
 
 
 @pytest.mark.parametrize("refused", [False, True])
-def test_a_value_displaces_the_last_slice_also_where_fewer_were_ranked_before(refused: bool):
-    """An order of slices that was made while there were fewer of them would put the new value among the rest."""
+def test_a_value_displaces_the_last_slice_even_if_fewer_slices_were_ranked_before(refused: bool):
+    """The ranks of slices are cached; ranks from when there were fewer slices would put the new value in the rest."""
     first, second, new, third, last, *_ = sorted(range(20), key=lambda value: rank_of(((int, value),)))
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="n", max_slices=3)
 
@@ -153,7 +153,7 @@ def test_a_value_displaces_the_last_slice_also_where_fewer_were_ranked_before(re
     assert [part.where["n"] for part in sliced.slices()] == [*sorted((first, second, new)), OTHER]
 
 
-def test_a_table_of_slices_and_a_copy_do_not_read_again_how_each_was_read(monkeypatch: pytest.MonkeyPatch):
+def test_tables_and_copies_do_not_summarize_the_notes_on_input_once_for_each_slice(monkeypatch: pytest.MonkeyPatch):
     sliced, noted = se.Sliced(se.Evaluator(["f1_micro"]), by="n"), list[str]()
     sliced.update_many([{"a"}] * 400, [{"a"}] * 400, where={"n": range(400)})
     for act in (se.Sliced._repr_html_, se.Sliced.copy, se.Sliced.report):

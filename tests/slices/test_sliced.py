@@ -1,4 +1,4 @@
-"""Slices keep the laws of every state, hold exactly the examples of their values, and stay few."""
+"""Slices keep the laws of every state, hold exactly the examples of their values, and their number is limited."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_round_trip_bytes_bring_back_an_equal_object_that_can_go_on(stream: tupl
 
 @CHECK
 @given(streams())
-def test_slices_hold_the_examples_of_their_values_and_no_more(stream: tuple[dict[str, Any], str, list[Example]]):
+def test_slices_hold_exactly_the_examples_of_their_values(stream: tuple[dict[str, Any], str, list[Example]]):
     setup, kind, examples = stream
     target = feed_many(fresh(setup, kind), examples)
 
@@ -228,7 +228,7 @@ CHANGES: dict[str, Callable[[se.Sliced], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_interrupted_change_has_happened_or_has_not(change: str):
+def test_an_interrupted_call_has_changed_everything_or_nothing(change: str):
     def started() -> se.Sliced:
         target = fresh({"by": ("region", "device"), "cross": [("region", "device")], "max_slices": 2})
         return feed(target, [(*EXAMPLE, {"region": region, "device": "x"}, 1.0) for region in ("eu", "eu", "us", 7)])
@@ -276,7 +276,7 @@ def test_get_answers_by_name_and_value_in_order():
         sliced.get(by="x")
 
 
-def test_slices_are_independent_values():
+def test_changing_slices_that_were_read_does_not_change_the_object():
     sliced = example()
     before = sliced.to_bytes()
     for part in sliced.slices():
@@ -287,7 +287,7 @@ def test_slices_are_independent_values():
     assert [dict(part.where) for part in sliced.slices("region")] == [{"region": "eu"}, {"region": "us"}]
 
 
-def test_weights_and_masks_count_after_many_examples_without():
+def test_weights_and_masks_count_after_many_examples_without_them():
     sliced, ev = se.Sliced(se.Evaluator(), by="x"), se.Evaluator()
     for choices in [{}] * 30 + [{"mask": {"a"}}, {"weight": 3.0}]:
         sliced.update({"a"}, {"b"}, where={"x": 1}, **choices)
@@ -301,7 +301,7 @@ def test_items_are_looked_up_by_value_or_by_names_and_values():
     assert sliced[{"device": "phone", "region": "eu"}].get() == {"f1_micro": 1.0}
     assert sliced[{"device": OTHER}].examples == 0
     with pytest.raises(se.InputError, match="there is no slice"):
-        sliced[{"region": 10**5000}]  # which Python does not write
+        sliced[{"region": 10**5000}]  # Python refuses to write an integer this long
     with pytest.raises(se.InputError, match=r"there is no slice {'region': 'uss'}; did you mean 'us'"):
         sliced[{"region": "uss"}]
     with pytest.raises(se.InputError, match=r"slices are by \('region', 'device'\); write sliced\[{'region': 'eu'}\]"):
@@ -311,7 +311,7 @@ def test_items_are_looked_up_by_value_or_by_names_and_values():
     assert [sliced[where] for where in sliced] == [part.evaluator for part in sliced.slices()]
     assert len(sliced) == len([*sliced]) == len(sliced.slices())
     assert all(where in sliced for where in sliced)
-    assert {"device": OTHER} not in sliced  # which has no examples
+    assert {"device": OTHER} not in sliced  # because no example is in it
     with pytest.raises(se.InputError, match=r"write sliced\[{'region': 'eu'}\]"):
         "eu" in sliced  # noqa: B015
 
@@ -325,7 +325,7 @@ def test_a_single_metric_can_be_sliced():
         sliced.get("recall_micro")
 
 
-def test_a_metric_that_there_is_not_is_refused_before_there_is_a_slice():
+def test_an_unknown_metric_is_refused_even_if_there_is_no_slice():
     with pytest.raises(se.MetricError, match="did you mean 'f1_micro'"):
         se.Sliced(se.Evaluator(["f1_micro"]), by="n").get("f1_mcro")
 
@@ -337,7 +337,7 @@ def test_a_fresh_object_answers():
     assert "total" in sliced.report()
 
 
-def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
+def test_true_and_1_are_different_slices_which_get_refuses_to_put_into_one_dict():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="flag")
     for value in (True, 1, 1, "1", None, False):
         sliced.update({"a"}, {"a"}, where={"flag": value})
@@ -356,7 +356,7 @@ def test_true_and_one_are_different_slices_that_get_does_not_mix_up():
         sliced.get()
 
 
-def test_values_beyond_the_most_are_counted_together_whichever_came_first():
+def test_values_beyond_max_slices_are_counted_together_in_whatever_order_they_come():
     names = [f"user {number}" for number in range(50)]
     first, second = (se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=10) for _ in range(2))
     for name in names:
@@ -372,7 +372,7 @@ def test_values_beyond_the_most_are_counted_together_whichever_came_first():
     assert first.total().examples == first.examples == 50
 
 
-def test_slices_that_hold_no_examples_take_no_place():
+def test_a_slice_without_examples_does_not_count_towards_max_slices():
     first, last, *_ = sorted((f"v{number}" for number in range(99)), key=lambda value: rank_of((typed(value, "x"),)))
     sliced, emptied, expected = (se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1) for _ in range(3))
     for one in (sliced, expected):
@@ -383,7 +383,7 @@ def test_slices_that_hold_no_examples_take_no_place():
     assert sliced.to_bytes() == expected.to_bytes()
 
 
-def test_the_examples_of_all_other_values_take_no_slice():
+def test_the_rest_of_the_values_does_not_count_towards_max_slices():
     late = [value for value in map(str, range(99)) if rank_of((typed(value, "x"),)) > rank_of(())][:4]
     halves = [se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1) for _ in range(2)]
     expected = se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1)
@@ -394,7 +394,7 @@ def test_the_examples_of_all_other_values_take_no_slice():
     assert halves[0].to_bytes() == expected.to_bytes()
 
 
-def test_an_example_is_not_reverted_from_those_of_other_values():
+def test_an_example_is_not_reverted_from_the_rest_if_its_value_would_have_a_slice():
     first, second, third = sorted(["eu", "us", "asia"], key=lambda value: rank_of((typed(value, "x"),)))
     sliced = se.Sliced(se.Evaluator(METRICS), by="x", max_slices=1)
     for value in (second, third):
@@ -405,7 +405,7 @@ def test_an_example_is_not_reverted_from_those_of_other_values():
     assert sliced.to_bytes() == before
 
 
-def test_the_last_example_of_a_slice_stays_while_the_rest_have_no_room():
+def test_the_last_example_of_a_slice_is_not_reverted_while_the_rest_has_examples():
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="user", max_slices=1)
     for name in ("ann", "bob", "cy"):
         sliced.update({"a"}, {"a"}, where={"user": name})
@@ -430,7 +430,7 @@ def test_the_report_has_a_line_for_each_slice_and_one_for_all():
         assert more or names == ["''", "2024", "a b"]
 
 
-def test_slices_are_ranked_by_the_first_metric_with_a_direction_and_of_no_examples_there_is_no_value():
+def test_slices_are_ranked_by_the_first_metric_with_a_direction_and_no_examples_have_no_value():
     sliced = se.Sliced(se.Evaluator(["label_cardinality", "f1_micro"]), by="region")
     assert sliced.report().split()[-4:] == ["total", "0", "-", "-"]
     sliced.update({"a"}, {"b"}, where={"region": "us"})
@@ -470,7 +470,7 @@ FORMS: dict[str, Callable[[list[Any]], object]] = {
 
 
 @with_each("form", FORMS)
-def test_values_may_stand_in_any_column(form: str):
+def test_values_may_be_in_any_form_of_column(form: str):
     true, pred = [{"a"}, {"b"}, set(), {"a"}, {"a", "b"}, {"c"}], [{"a"}, {"a"}, {"c"}, {"a"}, {"b"}, set()]
     expected = se.Sliced(se.Evaluator(METRICS), by="region")
     for row, value in enumerate(COLUMN):
@@ -490,7 +490,7 @@ def masked(values: list[int], kind: str) -> Any:
 
 @pytest.mark.parametrize("make", [np.array, masked, lambda values, kind: [*masked(values, kind)], nullable])
 @pytest.mark.parametrize("kind", ["i1", "u8", ">i4", "?"])
-def test_numbers_and_booleans_may_stand_in_arrays(kind: str, make: Callable[..., Any]):
+def test_numbers_and_booleans_may_be_in_arrays(kind: str, make: Callable[..., Any]):
     values = make([1, 0, 1, 1, 0], kind)
     sliced, expected = (se.Sliced(se.Evaluator(METRICS), by="x") for _ in range(2))
     sliced.update_many([{"a"}] * 5, [{"a"}] * 5, where={"x": values})
@@ -511,7 +511,7 @@ class Number(IntEnum):
     (Code.A, "a"), (Number.TWO, 2), (np.str_("a"), "a"), (np.bool_(True), True), (np.uint64(2**64 - 1), 2**64 - 1),
     (pa.scalar("a"), "a"), (pa.scalar(2, "int8"), 2), (pa.scalar(None, "int8"), None), (math.nan, None), (pd.NA, None),
 ])  # fmt: skip
-def test_values_of_subclasses_are_the_plain_values(value: object, plain: str | int | None):
+def test_values_of_subclasses_arrow_and_numpy_are_the_plain_values(value: object, plain: str | int | None):
     expected, one, many = (se.Sliced(se.Evaluator(METRICS), by="x") for _ in range(3))
     expected.update({"a"}, {"a"}, where={"x": plain})
     one.update({"a"}, {"a"}, where={"x": value})
@@ -589,7 +589,7 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
     size = 13_000  # an iterable is read a few thousand examples at a time
     sides = [[set(rng.choice(7, rng.integers(0, 4)).tolist()) for _ in range(size)] for _ in range(2)]
     true: list[Any] = list(sides[0])
-    for place in range(5000, 5100):  # only one piece holds mappings, and one unknown truths
+    for place in range(5000, 5100):  # one piece holds mappings, and another one truths that are None
         true[place] = dict.fromkeys(true[place], True) | {7: False}
     for place in range(9000, 9100):
         true[place] = dict.fromkeys(true[place], True) | {8: None}
@@ -632,7 +632,7 @@ def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, 
         ({"by": ("a", "b"), "cross": [("a", "b"), ("b", "a")]}, "names a combination twice"),
     ],
 )
-def test_what_cannot_be_sliced_by_is_refused(keywords: dict[str, Any], message: str):
+def test_invalid_options_are_refused(keywords: dict[str, Any], message: str):
     with pytest.raises(se.InputError, match=message):
         se.Sliced(se.Evaluator(), **keywords)
 
@@ -676,7 +676,7 @@ def test_what_is_no_column_of_values_is_refused(column: object, message: str):
         se.Sliced(se.Evaluator(), by="region").update_many([{"a"}] * 2, [{"a"}] * 2, where={"region": column})
 
 
-def test_a_missing_name_is_reported_with_the_nearest_there_is():
+def test_a_missing_name_is_reported_with_the_nearest_name():
     sliced = se.Sliced(se.Evaluator(), by="region")
     with pytest.raises(se.InputError, match="where has no 'region', but 'regions'; give a value for each"):
         sliced.update({"a"}, {"a"}, where={"regions": "eu"})
@@ -699,7 +699,7 @@ def test_a_missing_name_is_reported_with_the_nearest_there_is():
         ({"by": ("region", "device"), "cross": [("region", "device")]}, "by differs.*cross differs"),
     ],
 )
-def test_slices_built_otherwise_do_not_merge(other: dict[str, Any], named: str):
+def test_slices_of_different_configuration_do_not_merge(other: dict[str, Any], named: str):
     with pytest.raises(se.MergeError, match=named):
         se.Sliced(se.Evaluator(), by="region").merge(se.Sliced(se.Evaluator(), **other))
     with pytest.raises(se.MergeError, match="thresholds differ"):
@@ -731,7 +731,7 @@ def test_slices_are_copied_pickled_added_saved_and_loaded(tmp_path: Path):
         hash(sliced)
 
 
-def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPatch):
+def test_bytes_with_slices_that_no_examples_lead_to_are_refused(monkeypatch: pytest.MonkeyPatch):
     sliced = se.Sliced(se.F1(), by="r", max_slices=2)
     for value in (1, 2):
         sliced.update(["a"], ["a"], where={"r": value})
@@ -744,16 +744,16 @@ def test_slices_that_no_examples_leave_are_refused(monkeypatch: pytest.MonkeyPat
         with monkeypatch.context() as patched:
             patched.setattr(axis.AxisSlices, "ordered", lambda _, parts=parts: parts)
             written.append(sliced.to_bytes())
-    for size in (1, 3):  # there are too many, or the rest has examples and there was room for one more
+    for size in (1, 3):  # with 1 there are too many slices; with 3 the rest has examples despite room for one
         sliced._axes = tuple(replace(each, max_slices=size) for each in sliced._axes)
         written.append(sliced.to_bytes())
         sliced.update(["a"], ["a"], where={"r": 3})
     sliced = se.Sliced(se.F1(), by=("r", "s"), cross=[("r", "s")])
     body = sliced.to_bytes()[:-4]
     assert body.count(b"\1\2\0\1") == 1
-    written.append(sealed(body.replace(b"\1\2\0\1", b"\1\2\0\2")))  # a combination with a name that there is not
+    written.append(sealed(body.replace(b"\1\2\0\1", b"\1\2\0\2")))  # a combination with a name that is not in `by`
     sliced.update(["a"], ["a"], where={"r": 1, "s": 1})
-    sliced._slices[1].slices[((int, 1),)].update(["a"], ["a"])  # one axis has an example more
+    sliced._slices[1].slices[((int, 1),)].update(["a"], ["a"])  # one axis has one example more than the other axes
     written.append(sliced.to_bytes())
     for data in written:
         with pytest.raises(se.FormatError, match="the counts contradict each other"):
@@ -772,7 +772,7 @@ def test_bytes_of_another_class_are_refused_by_name():
 @pytest.mark.parametrize(
     ("count", "declared", "keep"), crossed([3, 511, 512, 513, 1_200], [True, False], [(), ("rankings",)]), ids=str
 )
-def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
+def test_batches_are_sliced_as_single_examples_are_however_many_labels_there_are(
     count: int, declared: bool, keep: tuple[str, ...]
 ):
     labels = [f"l{number}" for number in range(count)]
@@ -802,8 +802,8 @@ def test_batches_are_sliced_like_single_examples_however_many_labels_there_are(
     assert batches.to_bytes() == single.to_bytes()
 
 
-def test_slices_hold_the_labels_that_they_have_met_and_few_more():
-    """Each of a thousand slices with all labels of the batch took 18 MB."""
+def test_slices_hold_little_more_than_the_labels_of_their_own_examples():
+    """When each of a thousand slices took all labels of the batch, they needed 18 MB."""
     labels, rng = [f"l{number}" for number in range(500)], random.Random(0)
     rows = [[rng.choice(labels)] for _ in range(4_000)]
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="r", max_slices=2_000)
@@ -821,7 +821,7 @@ def test_slices_that_sum_to_more_than_can_be_counted_are_refused():
     read = se.Sliced.from_bytes(before)
     read.update(["a"], ["a"], where={"r": 2})
     read.revert(["a"], ["a"], where={"r": 2})
-    for each in (sliced, read):  # as many as there were before may be added without a look at how many there are
+    for each in (sliced, read):  # up to a limit examples are added without summing up how many there are
         with pytest.raises(se.CounterOverflowError, match=f"{2**62} are there"):
             each.merge(sliced)
         assert each.to_bytes() == before
