@@ -1,4 +1,4 @@
-"""Predictions that wait and rows that were written survive a restart, or are refused before it matters."""
+"""Waiting predictions and written rows survive a restart; what cannot be saved is refused in time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pending(**options: Any) -> se.Pending:
 
 
 class Own(se.Evaluator):
-    """An evaluator that counts in its own way, so that no holder of evaluators can count with it in one step."""
+    """An evaluator with an ``update`` of its own, which a holder cannot commit in one step together with its rows."""
 
     def update(self, *example: Any, **how: Any) -> None:
         super().update(*example, **how)
@@ -49,7 +49,7 @@ class Own(se.Evaluator):
         lambda: se.Trace({"ours": se.F1(), "rows": se.Trace(se.F1())}),
     ],
 )
-def test_what_cannot_be_counted_in_one_step_is_refused_when_it_is_passed(make: Callable[[], Any]):
+def test_evaluators_that_cannot_be_counted_in_one_step_are_refused_when_they_are_passed(make: Callable[[], Any]):
     with pytest.raises(se.InputError, match=r"must (be one of an Evaluator, a metric object, a window|have update)"):
         make()
 
@@ -64,8 +64,8 @@ class Constant:
 def test_times_of_the_hour_that_comes_twice_in_autumn_are_compared_as_moments():
     berlin = ZoneInfo("Europe/Berlin")
     first = dt.datetime(2024, 10, 27, 2, 30, tzinfo=berlin)
-    later = dt.datetime(2024, 10, 27, 2, 10, fold=1, tzinfo=berlin)  # 40 minutes
-    latest = dt.datetime(2024, 10, 27, 3, 5, tzinfo=berlin)  # 95 minutes
+    later = dt.datetime(2024, 10, 27, 2, 10, fold=1, tzinfo=berlin)  # 40 minutes later
+    latest = dt.datetime(2024, 10, 27, 3, 5, tzinfo=berlin)  # 95 minutes later
     trace, waits = se.Trace(se.F1(), every=1), pending(max_age=dt.timedelta(minutes=60))
     for place, t in enumerate((first, later)):
         trace.update({"a"}, {"a"}, t=t)
@@ -86,15 +86,15 @@ def test_times_of_the_hour_that_comes_twice_in_autumn_are_compared_as_moments():
         assert window.examples == 2
 
 
-def test_what_cannot_be_saved_is_equal_to_itself_alone():
+def test_a_pending_that_cannot_be_saved_is_equal_to_itself_only():
     made = pending()
     made.predict(1.5, {"a"})
     assert made == made
-    assert made != copy.copy(made)  # nothing tells
+    assert made != copy.copy(made)  # nothing says whether they are equal
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         data = pickle.dumps(made, protocol)
         assert pickle.loads(data).keys() == [1.5]
-        assert b"kernel" not in data  # so that the other one can read it
+        assert b"kernel" not in data  # so that either kernel can read what the other one wrote
 
 
 WRONG: dict[str, tuple[str, Callable[[Any], None]]] = {
@@ -110,9 +110,7 @@ WRONG: dict[str, tuple[str, Callable[[Any], None]]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_cannot_be_saved_waits_until_save_but_is_refused_at_once_where_a_checkpointer_saves(
-    what: str, tmp_path: Path
-):
+def test_what_cannot_be_saved_is_refused_by_save_and_at_once_under_a_checkpointer(what: str, tmp_path: Path):
     message, attempt = WRONG[what]
     made = pending()
     made.predict(0, {"a"}, t=0)
@@ -134,10 +132,10 @@ def test_what_cannot_be_saved_waits_until_save_but_is_refused_at_once_where_a_ch
 
 
 class CrashError(Exception):
-    """Stands for whatever ends a process."""
+    """Raised in place of whatever ends a process."""
 
 
-def test_predictions_rows_and_the_evaluators_of_the_user_go_on_after_every_crash(tmp_path: Path):
+def test_predictions_rows_and_evaluators_of_the_user_are_restored_after_every_crash(tmp_path: Path):
     items = [({"a", str(place % 3)}, {"a", str(place % 2)}) for place in range(12)]
 
     def made() -> tuple[se.Evaluator, se.Rolling, se.Pending]:
@@ -181,7 +179,7 @@ def test_a_file_of_another_configuration_is_refused(other: Callable[[], Any], me
         se.Checkpointer(pending(), tmp_path / "state")
 
 
-def test_what_has_counted_or_waits_is_no_start(tmp_path: Path):
+def test_a_checkpointer_refuses_a_pending_or_trace_that_is_not_empty_and_a_ledger_refuses_any(tmp_path: Path):
     waits = pending()
     waits.predict(1, {"a"})
     trace = se.Trace(se.F1())
@@ -224,7 +222,7 @@ def test_predictions_of_every_form_are_counted_after_a_restart_as_before(scored:
     (np.array(0.9), (), lambda one: {"a": one}), (np.array(0.9), (), lambda one: [["a", one]]),
     ({False: 0.1, True: 0.9}, True, lambda one: {"a": one}), ({"label": "a", "score": 0.9}, "score", lambda one: [one]),
 ])  # fmt: skip
-def test_a_score_that_changes_after_it_was_predicted_is_counted_as_it_was(score: Any, key: Any, wrap: Any):
+def test_a_score_that_is_changed_after_its_prediction_is_counted_as_it_was(score: Any, key: Any, wrap: Any):
     waits = se.Pending(se.Evaluator(["f1_micro"], threshold=0.5))
     waits.predict(1, wrap(score))
     score[key] = 0.1
@@ -238,7 +236,7 @@ def test_a_score_that_changes_after_it_was_predicted_is_counted_as_it_was(score:
     (np.datetime64(START), START), (np.datetime64(START, "ns"), START),
     (np.datetime64("2024-02-28"), dt.datetime(2024, 2, 28)),
 ], ids=case_name)  # fmt: skip
-def test_times_come_back_as_they_were_those_with_a_zone_in_utc(t: Any, back: Any):
+def test_times_are_read_back_as_they_were_or_in_utc_if_they_have_a_zone(t: Any, back: Any):
     trace = se.Trace(se.F1(), every=1)
     trace.update({"a"}, {"a"}, t=t)
     read = se.Trace.from_bytes(trace.to_bytes())
@@ -316,7 +314,7 @@ CONTRADICTIONS = {
 
 
 @with_each("what", CONTRADICTIONS)
-def test_what_no_stream_can_leave_is_refused(what: str):
+def test_bytes_that_no_stream_can_lead_to_are_refused(what: str):
     kind: Any = se.Trace if "trace" in CONTRADICTIONS[what].__code__.co_names[0] else se.Pending
     kind.from_bytes(traced(lambda _: None) if kind is se.Trace else waiting(lambda _: None))
     data = CONTRADICTIONS[what]()

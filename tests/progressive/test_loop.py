@@ -1,4 +1,4 @@
-"""Progressive validation, against River's own and against loops written out by hand."""
+"""Progressive evaluation, compared with that of River and with loops written out by hand."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def yeast(size: int = 300, labels: list[str] = ORDER) -> list[Pair]:
 
 
 def timed(size: int = 300) -> list[Pair]:
-    """Yeast with times that repeat and are unevenly spaced, and a delay of its own for each."""
+    """Examples of Yeast with times, which repeat and are unevenly spaced, and a delay for each example."""
     draw = random.Random(3)
     time = START
     result = []
@@ -71,7 +71,7 @@ def discarding(model: object) -> compose.Pipeline:
 
 
 class Recorded(RiverMetric):
-    """A metric of River that remembers what it was given."""
+    """A metric of River that records the arguments of its updates."""
 
     def __init__(self, metric: object = "f1_micro") -> None:
         super().__init__(metric)
@@ -83,7 +83,7 @@ class Recorded(RiverMetric):
 
 
 class Watched:
-    """Any model, which notes in which order it is asked and taught what."""
+    """A wrapper of any model that records the order and the arguments of its predictions and lessons."""
 
     _supervised = True
 
@@ -109,7 +109,7 @@ class Accepting(RiverMetric):
 
 
 def both(model: Callable[[], object], stream: Callable[[], object], **how: object) -> tuple[se.Evaluator, se.Evaluator]:
-    """What our loop counts and what River's counts, once it is certain that both asked and taught the same."""
+    """What our loop and River's loop count, after asserting that both made the same calls of the model."""
     ours, theirs = Watched(model()), Watched(model())
     counted, expected = se.Evaluator(), se.Evaluator()
     assert se.progressive_evaluate(stream(), ours, counted, **how) is counted
@@ -126,11 +126,11 @@ DELAYS = (None, 0, 1, 25, 10**6, lambda _, y: 3 if y["Class1"] else 40)
 
 
 @pytest.mark.parametrize(("name", "delay"), crossed(MODELS, DELAYS), ids=case_name)
-def test_counts_what_river_counts_in_the_same_order(name, delay):
+def test_the_loop_counts_what_river_counts_in_the_same_order(name, delay):
     size = SIZES.get(name, 100)
     labels = FEW if name == "ProbabilisticClassifierChain" else ORDER
     counted, expected = both(MODELS[name], lambda: yeast(size, labels), delay=delay)
-    assert counted.examples > 0 or delay == 10**6  # then some have learnt nothing before they are asked
+    assert counted.examples > 0 or delay == 10**6  # some models predict nothing before they have learnt
     assert counted.to_bytes() == expected.to_bytes()
     assert counted.get() == expected.get()
 
@@ -139,7 +139,7 @@ def test_counts_what_river_counts_in_the_same_order(name, delay):
 @pytest.mark.parametrize("delay", [
     dt.timedelta(0), dt.timedelta(minutes=30), "wait", lambda x, y: x["wait"] * 2 if y["Class2"] else x["wait"],
 ], ids=["at once", "constant", "field", "callable"])  # fmt: skip
-def test_counts_what_river_counts_with_moments(time, delay):
+def test_the_loop_counts_what_river_counts_where_examples_have_times(time, delay):
     def model() -> object:
         return discarding(MODELS["ClassifierChain"]())
 
@@ -154,7 +154,7 @@ def test_a_metric_of_ours_in_either_loop_has_the_same_value():
     assert ours.metric == theirs.metric
 
 
-def test_a_metric_of_river_itself_gets_what_river_gives_it():
+def test_a_metric_of_river_has_the_same_value_in_either_loop():
     def metric() -> object:
         return metrics.multioutput.MicroAverage(metrics.Jaccard())
 
@@ -187,7 +187,7 @@ def test_snapshots_are_those_of_river(step, delay):
     assert result == expected
 
 
-def test_labels_that_appear_midway_run_to_the_end():
+def test_the_loop_goes_on_where_labels_appear_midway():
     stream = [(x, {label: y[label] for label in ORDER[: 2 + place // 20]}) for place, (x, y) in enumerate(yeast(200))]
     for name in ("ClassifierChain without order", "PerOutputClassifier", "Perceptron"):
         counted, expected = both(MODELS[name], lambda: stream, delay=5)
@@ -195,11 +195,11 @@ def test_labels_that_appear_midway_run_to_the_end():
         assert len(counted.labels) == 11
 
 
-# -- what is left out -------------------------------------------------------------------------------------------------
+# -- examples without a prediction ------------------------------------------------------------------------------------
 
 
 class Scripted:
-    """A model that says what it was told to say."""
+    """A model that returns the next of its arguments at each prediction."""
 
     def __init__(self, *says: object) -> None:
         self.says = iter(says)
@@ -250,7 +250,7 @@ def test_predictions_and_examples_of_every_form_are_counted(predicted):
 
 @pytest.mark.parametrize("delay", [None, 1])
 @pytest.mark.parametrize(("size", "rows"), [(7, [3, 6, 7]), (6, [3, 6]), (0, [])])
-def test_a_trace_has_a_row_of_the_last_example_too(size, rows, delay):
+def test_a_trace_has_a_row_for_the_last_example_too(size, rows, delay):
     for run in (se.progressive_evaluate, lambda *a, **how: list(se.iter_progressive_evaluate(*a, **how))):
         trace = se.Trace(se.Evaluator(["f1_micro"]), every=3)
         run([({}, {"a"})] * size, Always(), trace, delay=delay)
@@ -281,21 +281,21 @@ def test_scores_with_a_threshold_equal_a_loop_written_out(name, predict, thresho
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
-def test_a_metric_of_river_gets_scores_if_what_it_wraps_reads_them(threshold):
+def test_a_river_metric_gets_scores_if_the_evaluator_that_it_wraps_reads_them(threshold):
     wrapped = RiverMetric(se.Evaluator(threshold=threshold))
     se.progressive_evaluate(yeast(50), MODELS["ClassifierChain"](), wrapped)
     plain = se.progressive_evaluate(yeast(50), MODELS["ClassifierChain"](), se.Evaluator(threshold=threshold))
     assert wrapped.metric.to_bytes() == plain.to_bytes()
 
 
-def test_probabilities_of_both_outcomes_become_the_one_of_true():
+def test_of_the_probabilities_of_both_outcomes_that_of_true_becomes_the_score():
     says = {"a": {False: 0.25, True: 0.75}, "b": {False: 1.0}, "c": {}, "d": 0.5, "e": None, "f": {0: 0.1, 1: 0.9}}
     stream = [({}, {"a"})]
     (snapshot,) = se.iter_progressive_evaluate(stream, Scripted(says), se.F1(threshold=0.5), prediction=True)
     assert snapshot.prediction == {"a": 0.75, "b": 0.0, "d": 0.5, "f": 0.9}
 
 
-def test_a_trace_of_evaluators_with_and_without_threshold_is_no_reader_of_scores():
+def test_a_trace_of_evaluators_of_which_some_read_scores_needs_predict():
     trace = se.Trace({"scores": se.F1(threshold=0.3), "labels": se.F1()})
     with pytest.raises(se.InputError, match=r"scores are read by 'scores' .* and labels by 'labels'; construct all"):
         se.progressive_evaluate(yeast(5), MODELS["ClassifierChain"](), trace)
@@ -336,7 +336,7 @@ def test_dictionaries_of_the_stream_are_not_changed(delay):
 ])  # fmt: skip
 @pytest.mark.parametrize("weight", ["cost", lambda x, _: x["cost"]], ids=["field", "callable"])
 @pytest.mark.parametrize("delay", [None, 4])
-def test_a_weight_goes_where_it_is_sent(weight, weight_for, learns, counts, delay):
+def test_a_weight_goes_to_the_model_the_metric_or_both_as_weight_for_says(weight, weight_for, learns, counts, delay):
     stream = [(x | {"cost": 0.5 + place % 3}, y) for place, (x, y) in enumerate(yeast(100))]
     model, expected = per_output(), se.Evaluator()
     questions = []
@@ -363,7 +363,7 @@ def test_a_weight_goes_where_it_is_sent(weight, weight_for, learns, counts, dela
 def test_the_weights_of_a_stream_count_in_the_metric_if_asked():
     recorded = Recorded()
     se.progressive_evaluate(weighted(), per_output(), recorded, weight_for="metric")
-    weights = [extra.get("w", 1.0) for _, _, extra in weighted()][1:]  # River's model predicts nothing for the first
+    weights = [extra.get("w", 1.0) for _, _, extra in weighted()][1:]  # the model has no prediction for the first
     assert [weight for _, _, weight in recorded.calls] == weights
 
 
@@ -371,7 +371,7 @@ def test_the_weights_of_a_stream_count_in_the_metric_if_asked():
 
 
 class Clock:
-    """An evaluator over time."""
+    """An evaluator that takes and records times."""
 
     def __init__(self) -> None:
         self.times: list[object] = []
@@ -395,7 +395,7 @@ class Always:
         pass
 
 
-def test_a_window_over_time_is_passed_when_the_truth_became_known():
+def test_a_window_over_time_gets_the_time_when_the_truth_became_known():
     clock = Clock()
     se.progressive_evaluate(moments(1, 1.5, 4), Always(), clock, time="when")
     assert clock.times == [1, 1.5, 4]
@@ -406,7 +406,7 @@ def test_a_window_over_time_is_passed_when_the_truth_became_known():
     assert [snapshot.time for snapshot in snapshots] == clock.times == [3, 5, 11]
 
 
-def test_without_moments_a_window_over_time_is_refused_before_anything_happens():
+def test_without_times_a_window_over_time_is_refused_before_anything_is_learnt():
     model = Watched(Always())
     with pytest.raises(se.InputError, match="time="):
         se.progressive_evaluate(moments(1), model, Clock())
@@ -431,7 +431,7 @@ def test_snapshots_do_not_change_later():
 
 
 class Reusing:
-    """A model that always returns the same dictionary, changed."""
+    """A model that changes one dictionary and returns it at each prediction."""
 
     def __init__(self) -> None:
         self.says = {"a": False}
@@ -498,7 +498,7 @@ def test_values_are_copies_of_what_an_evaluator_holds():
 
 
 @pytest.mark.parametrize("threshold", [None, 0.3])
-def test_windows_count_the_last_examples_and_those_of_the_last_time(threshold):
+def test_windows_count_the_last_examples_and_the_examples_of_the_last_period(threshold):
     def ev() -> se.Evaluator:
         return se.Evaluator(["f1_micro"], threshold=threshold)
 
@@ -532,7 +532,7 @@ class Clock2:
         return 0.0
 
 
-def test_seconds_and_moments_are_reported_only_where_they_are_known():
+def test_seconds_times_and_predictions_are_reported_only_where_they_are_known():
     for snapshot in se.iter_progressive_evaluate(moments(1, 2), Always(), se.F1()):
         assert snapshot.seconds is snapshot.time is snapshot.prediction is None
     times = [snapshot.seconds for snapshot in se.iter_progressive_evaluate(moments(1, 2), Always(), se.F1(), seconds=1)]
@@ -581,7 +581,7 @@ def test_any_iterable_can_be_a_stream():
 
 
 def refused(match: str, model: object, stream: object, evaluator: object | None = None, **how: object) -> se.Evaluator:
-    """Both functions raise; the evaluator of the first is returned."""
+    """Assert that both functions raise; return the evaluator that was passed to `progressive_evaluate`."""
     ev = se.Evaluator() if evaluator is None else evaluator
     with pytest.raises(se.InputError, match=match):
         list(se.iter_progressive_evaluate(copy.deepcopy(stream), copy.deepcopy(model), copy.deepcopy(ev), **how))
@@ -604,7 +604,7 @@ def test_wrong_options_are_refused_before_anything_happens(match, how):
 
 
 @pytest.mark.parametrize("step", [0, -1, 1.0, True, None])
-def test_a_step_is_an_integer_from_one_up_and_refused_at_once(step):
+def test_a_step_that_is_no_positive_integer_is_refused_at_once(step):
     with pytest.raises(se.InputError, match="step must be an integer of at least 1"):
         se.iter_progressive_evaluate(moments(1), Always(), se.F1(), step=step)
 
@@ -643,7 +643,7 @@ def test_slices_are_refused_where_no_values_are_passed(make):
 
 
 @pytest.mark.parametrize(("place", "order"), [("first", (2, 0, 1)), ("third", (0, 1, 2)), ("third", (1, 0, 2))])
-def test_arguments_in_another_order_are_named(place, order):
+def test_arguments_in_another_order_are_refused_with_the_right_order(place, order):
     arguments = moments(1), se.Evaluator(), Always()
     with pytest.raises(se.InputError, match=f"the {place} argument is a model; the order is River's: dataset, model"):
         se.progressive_evaluate(*(arguments[index] for index in order))
@@ -660,7 +660,7 @@ def test_the_stream_must_hold_pairs_or_triples(stream):
     linear_model.LogisticRegression(), linear_model.LinearRegression(), preprocessing.StandardScaler() | logistic(),
 ], ids=case_name)  # fmt: skip
 @pytest.mark.parametrize("delay", [None, 1])
-def test_a_model_of_single_labels_or_numbers_is_refused_as_such(model, delay):
+def test_a_model_of_single_labels_or_numbers_is_refused_as_not_multi_label(model, delay):
     assert refused("is not a multi-label model", model, datasets.Phishing(), delay=delay) == se.Evaluator()
 
 
@@ -669,7 +669,7 @@ def test_a_metric_of_river_for_single_labels_is_refused_as_river_refuses_it():
         refused("takes no multi-label predictions; .*MicroAverage", MODELS["PerOutputClassifier"](), yeast(3), metric)
 
 
-def test_probabilities_of_a_single_label_are_refused_as_such():
+def test_predictions_of_single_labels_are_refused_as_not_multi_label():
     assert refused("is not a multi-label", logistic(), datasets.Phishing(), predict="scores") == se.Evaluator()
     refused("not a multi-label", Scripted("cat"), scripted(1))
     refused("not a multi-label", Scripted(np.float64(3)), scripted(1))
@@ -692,14 +692,14 @@ def test_a_model_without_probabilities_is_refused():
 
 @pytest.mark.parametrize("error", [NotImplementedError, AttributeError, AttributeError(name="weights")])
 @pytest.mark.parametrize("predict", ["labels", "scores"])
-def test_an_error_of_a_model_of_its_own_is_raised_as_it_is(error, predict):
+def test_an_error_that_a_model_raises_is_raised_unchanged(error, predict):
     class Broken(Always):
         def predict_one(self, x):
             raise error
 
         predict_proba_one = predict_one
 
-    is_missing = predict == "scores" and error is NotImplementedError  # as River says it
+    is_missing = predict == "scores" and error is NotImplementedError  # River says so that there are no scores
     with pytest.raises(se.InputError if is_missing else (NotImplementedError, AttributeError)):
         se.progressive_evaluate(moments(1), Broken(), se.Evaluator(), predict=predict)
 
@@ -712,7 +712,7 @@ def test_a_missing_field_is_named_with_the_place_of_the_example():
         ev = refused(fields, Always(), stream, **how)
         assert ev.examples == 2
     ev = refused(r"^dataset\[2\] has no field 'when', which delay=", Always(), stream, delay="when")
-    assert ev.examples == 1  # the truth of the first was due, that of the second was not
+    assert ev.examples == 1  # the truth of the first example was due, that of the second was not
     refused(r"^dataset\[0\] has no field 'when', which time= names; it is 7$", Always(), [(7, {"a"})], time="when")
 
 
@@ -720,14 +720,14 @@ def test_a_missing_field_is_named_with_the_place_of_the_example():
     ((1, 3, 2), r"dataset\[2\] goes backwards, from 3 to 2"), ((START, START, 3), "of one kind"),
     ((1, 2, float("nan")), "nan"), ((1, 2, None), "not None"), ((START, START, pd.NaT), "is NaT; give a number"),
 ])  # fmt: skip
-def test_moments_must_not_go_backwards(times, match):
+def test_times_that_go_backwards_or_are_invalid_are_refused(times, match):
     for delay in (None, lambda x, _: x["when"] - x["when"]):
         ev = refused(match, Always(), moments(*times), time="when", delay=delay)
         assert ev.examples == 2 - (delay is not None)
 
 
 @pytest.mark.parametrize("time", [None, float("nan"), {}])
-def test_the_first_moment_must_be_one(time):
+def test_an_invalid_first_time_is_refused(time):
     assert refused("time", Always(), moments(time), time="when") == se.Evaluator()
 
 
@@ -735,7 +735,7 @@ def test_the_first_moment_must_be_one(time):
     (dt.timedelta(1), None), ("soon", None), (3, "when"), (lambda *_: None, "when"), (dt.timedelta.max, "when"),
     (lambda *_: -dt.timedelta(1), "when"), (-1, None), (float("nan"), None),
 ], ids=case_name)  # fmt: skip
-def test_a_delay_must_add_up_with_the_moment(delay, time):
+def test_a_delay_that_cannot_be_added_to_the_time_is_refused(delay, time):
     model = Watched(Always())
     stream = [({"when": START, "soon": "soon"}, {"a"})]
     assert refused("delay", model, stream, delay=delay, time=time) == se.Evaluator()
@@ -752,7 +752,7 @@ def test_delays_are_added_to_times_of_numpy_of_any_unit(unit: str, delay: object
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), "heavy", None, True])
-def test_a_weight_must_be_a_weight(weight):
+def test_an_invalid_weight_is_refused_with_the_place_of_its_example(weight):
     stream = [({"cost": 1.0}, {"a"}), ({"cost": weight}, {"a"})]
     for weight_for in ("learn", "metric"):
         ev = refused(r"dataset\[1\]: weight", Keywordless(), stream, weight="cost", weight_for=weight_for)
@@ -769,7 +769,7 @@ def test_weights_for_an_evaluator_without_weights_are_refused():
     se.progressive_evaluate(moments(1), Keywordless(), Clock2(), weight="when", weight_for="learn")
 
 
-def test_a_weight_that_the_model_passes_on_to_where_it_is_not_known_is_explained():
+def test_a_weight_that_a_model_passes_on_to_a_part_without_weights_is_explained():
     stream = [(x | {"cost": 2.0}, y) for x, y in yeast(3)]
     with pytest.raises(TypeError) as caught:
         se.progressive_evaluate(stream, multioutput.ClassifierChain(logistic(), order=ORDER[:]), se.F1(), weight="cost")

@@ -1,4 +1,4 @@
-"""Predictions that wait for their truth, against a plain dictionary."""
+"""Predictions that wait for their truth, compared with a plain list of predictions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = st.sampled_from([0, 0, 1, 2.5, 7])
 
 
 class Model(RuleBasedStateMachine):
-    """The same calls to a `Pending` and to a list of what waits."""
+    """Makes the same calls to a `Pending` and to a plain list of waiting predictions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,7 +193,7 @@ def test_scores_are_preserved_to_the_last_bit():
         assert pending.evaluator.to_bytes() == expected.to_bytes()
 
 
-def test_labels_that_compare_equal_but_are_not_are_preserved_apart():
+def test_labels_that_compare_equal_but_differ_in_type_are_distinguished():
     pending = se.Pending(se.Evaluator())
     pending.predict("first", {1: True, 0: False})
     with pytest.raises(se.LabelError, match="bool"):
@@ -227,7 +227,7 @@ HOLDERS: list[Callable[[se.Evaluator], Any]] = [
     ("may be indicators", [1, 0, 1], ["a"], {}),
     ("1 column for 2 declared", np.ones(1), np.ones(2), {"labels": ["a", "b"]}),
 ])  # fmt: skip
-def test_what_the_evaluator_cannot_read_is_refused_when_it_is_predicted(
+def test_a_prediction_that_the_evaluator_cannot_read_is_refused_before_it_waits(
     holder: Any, match: str, wrong: object, right: object, options: dict
 ):
     pending = se.Pending(holder(se.Evaluator([], **options)))
@@ -240,7 +240,7 @@ def test_what_the_evaluator_cannot_read_is_refused_when_it_is_predicted(
         one.observe("first", {"a"}, t=2)
 
 
-def test_labels_of_predictions_that_nobody_observes_are_not_held():
+def test_labels_of_predictions_that_are_never_observed_are_not_held():
     pending = se.Pending(se.Evaluator(label_limit=2), max_pending=1)
     for place in range(1000):
         pending.predict(place, {f"a{place}", f"b{place}"})
@@ -263,7 +263,7 @@ def test_wrong_bounds_are_refused(match: str, how: dict):
         se.Pending("f1_micro")
 
 
-def test_times_are_numbers_or_dates_of_one_kind_and_those_of_max_age():
+def test_times_are_all_numbers_or_all_dates_as_max_age_is():
     pending = se.Pending(se.Evaluator(), max_age=dt.timedelta(days=1))
     with pytest.raises(se.InputError, match="t is missing"):
         pending.predict(1, {"a"})
@@ -309,7 +309,7 @@ def test_times_of_numpy_have_any_unit(unit: str, max_age: object):
     np.timedelta64(1, "M"), np.timedelta64("NaT", "h"), np.timedelta64(-1, "h"), np.timedelta64(999, "ns"),
     np.timedelta64(1500, "ns"), pd.Timedelta(1500, "ns"), np.timedelta64(10**18, "D"),
 ])  # fmt: skip
-def test_an_age_has_a_length_in_microseconds(max_age: object):
+def test_a_max_age_that_is_no_whole_number_of_microseconds_is_refused(max_age: object):
     with pytest.raises(se.InputError, match=r"a timedelta of whole microseconds, not negative, not .*imedelta"):
         se.Pending(se.Evaluator(), max_age=max_age)
 
@@ -331,7 +331,7 @@ def test_a_masked_array_waits_and_is_saved(values: list[Any], masked: Any):
         assert pending.evaluator == direct
 
 
-def test_a_mask_and_a_time_are_heeded_however_many_were_observed():
+def test_masks_and_times_are_taken_into_account_after_many_observations_too():
     single, pending = se.Evaluator(), se.Pending(se.Evaluator())
     for key in range(150):
         mask = {"a"} if key % 2 else None
@@ -345,7 +345,7 @@ def test_a_mask_and_a_time_are_heeded_however_many_were_observed():
     assert pending.evaluator == single
 
 
-def test_a_truth_without_a_time_comes_at_the_last_one():
+def test_a_truth_without_a_time_arrives_at_the_last_time():
     single, pending = se.Evaluator(), se.Pending(se.Evaluator(), max_age=5)
     single.update({"a"}, {"a"})
     pending.predict("old", {"b"}, t=0)
@@ -355,7 +355,7 @@ def test_a_truth_without_a_time_comes_at_the_last_one():
     assert (pending.pending, pending.evicted) == (0, {"max_pending": 0, "max_age": 1})
 
 
-def test_mappings_of_as_many_labels_have_labels_of_their_own():
+def test_predictions_with_equally_many_but_different_labels_do_not_share_them():
     pending, names = se.Pending(se.Evaluator(threshold=0.5)), [("a", "b"), ("b", "a"), ("a", "c")]
     for key, labels in enumerate(names):
         pending.predict(key, dict(zip(labels, (0.75, 0.25), strict=True)))
@@ -365,7 +365,7 @@ def test_mappings_of_as_many_labels_have_labels_of_their_own():
 
 
 @pytest.mark.parametrize("choice", ["error", "count"])
-def test_bytes_hold_what_was_chosen_and_no_more_than_it_allows(choice):
+def test_bytes_hold_the_options_and_contents_beyond_them_are_refused(choice):
     pending = se.Pending(se.Evaluator(), max_pending=2, no_prediction=choice)
     for key in range(3):
         pending.predict(key, {"a"})
@@ -404,7 +404,7 @@ def test_a_truth_that_comes_too_late_is_refused_as_older_than_max_age():
     pending.observe("post", {"a"}, t=9)
 
 
-def test_windows_of_this_package_count_what_waited():
+def test_windows_count_predictions_that_waited():
     for window in (se.Rolling(se.F1(), size=2), se.TimeRolling(se.F1(), dt.timedelta(hours=2))):
         pending, start = se.Pending(window), dt.datetime(2024, 1, 1)
         for hour in range(5):
@@ -443,8 +443,8 @@ def test_a_loop_with_delay_written_by_hand_leaves_the_bytes_of_progressive_evalu
     assert pending.pending == 0
 
 
-def test_popping_the_oldest_does_not_look_at_those_that_went_before():
-    # With a plain dict this takes minutes: each look for the oldest passes over every place that was emptied.
+def test_removing_the_oldest_prediction_does_not_pass_over_removed_ones():
+    # With a plain dict this takes minutes, because each search for the oldest key passes over all deleted entries.
     pending = se.Pending(se.Evaluator(), max_age=0)
     for place in range(60_000):
         pending.predict(place, (), t=0)
@@ -462,7 +462,7 @@ def test_predictions_with_the_same_labels_share_them():
     assert sum(sys.getsizeof(row.values) for row, _ in pending._waiting.values()) < 100 * 600
 
 
-def test_it_tells_how_it_stands():
+def test_repr_and_in_say_what_waits():
     pending = se.Pending(se.F1())
     pending.predict("a", {"x"})
     assert "1 wait" in repr(pending)
@@ -470,7 +470,7 @@ def test_it_tells_how_it_stands():
     assert "b" not in pending
 
 
-def test_asking_for_what_cannot_be_a_key_is_a_type_error_as_of_a_dict():
+def test_in_raises_a_type_error_for_an_unhashable_key_as_a_dict_does():
     pending = se.Pending(se.Evaluator())
     with pytest.raises(TypeError, match="unhashable"):
         _ = [1] in pending
@@ -478,7 +478,7 @@ def test_asking_for_what_cannot_be_a_key_is_a_type_error_as_of_a_dict():
         pending.predict([1], {"a"})
 
 
-def test_a_label_limit_refuses_predictions_by_themselves_and_pairs_when_they_are_observed():
+def test_label_limit_refuses_a_prediction_with_too_many_labels_and_a_truth_that_brings_too_many():
     pending = se.Pending(se.Evaluator(label_limit=2))
     with pytest.raises(se.LabelError, match="label_limit is 2"):
         pending.predict("three", {"a", "b", "c"})
@@ -494,14 +494,14 @@ def test_a_label_limit_refuses_predictions_by_themselves_and_pairs_when_they_are
 
 
 @pytest.mark.parametrize(("waits", "arrives"), [(7, "7"), ("7", 7), ("7", np.int64(7)), (np.int64(7), "7")])
-def test_a_key_that_differs_in_type_alone_is_pointed_out(waits: object, arrives: object):
+def test_a_key_that_differs_from_a_waiting_one_in_type_only_is_warned_of(waits: object, arrives: object):
     pending = se.Pending(se.F1(), no_prediction="count")
     pending.predict(waits, {"a"})
     for stranger in ("8", 8, "x", None, (7,), "\u0667x"):
         pending.observe(stranger, {"a"})
     with pytest.warns(se.DataWarning, match="keys are compared with their type; use one type for both"):
         pending.observe(arrives, {"a"})
-    pending.observe(arrives, {"a"})  # once
+    pending.observe(arrives, {"a"})  # the warning is issued once only
     assert (pending.pending, pending.without_prediction) == (1, 8)
     refusing = se.Pending(se.F1())
     refusing.predict(waits, {"a"})

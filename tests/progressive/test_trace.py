@@ -1,4 +1,4 @@
-"""Values along a stream: columns, rows, and what a refused example leaves."""
+"""Values along a stream: columns, rows, and that a refused example changes nothing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_several_evaluators_are_distinguished_by_their_names():
     assert trace.get() == {name: values[-1] for name, values in columns.items() if name != "examples"}
 
 
-def test_moments_weights_and_masks_are_passed_on():
+def test_times_weights_and_masks_are_passed_on():
     recent, ev = se.TimeRolling(se.Evaluator(["f1_micro"]), dt.timedelta(minutes=90)), se.Evaluator(["f1_micro"])
     trace = se.Trace({"recent": recent, "all": ev}, every=2)
     for hour in range(4):
@@ -103,7 +103,7 @@ def test_columns_make_a_data_frame(frame: type):
     assert second == 1.0
 
 
-def test_before_a_row_is_written_there_are_columns_without_rows():
+def test_before_the_first_row_columns_are_empty():
     trace = se.Trace(se.F1(), every=5)
     assert trace.columns() == {"examples": []}
     assert len(trace) == trace.examples == 0
@@ -112,7 +112,7 @@ def test_before_a_row_is_written_there_are_columns_without_rows():
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_a_row_is_of_the_moment_when_it_was_due_whatever_its_evaluator_counts_by_itself_afterwards(many: bool):
+def test_a_row_does_not_contain_what_its_evaluator_counts_outside_of_the_trace_later(many: bool):
     ev = se.Evaluator(["f1_micro"])
     trace = se.Trace(ev, every=1)
     if many:
@@ -156,7 +156,7 @@ def test_metrics_without_average_have_a_column_for_each_label():
         assert [math.isnan(value) for value in column] == [True] * place + [False] * (7 - place)
 
 
-def test_labels_that_come_late_do_not_tear_metrics_apart():
+def test_columns_of_a_metric_stay_next_to_each_other_when_new_labels_come():
     trace = se.Trace(se.Evaluator(["recall_per_label", "f1_micro"]), every=1)
     trace.update({"a"}, {"a"})
     trace.update({"b"}, {"a"})
@@ -202,7 +202,7 @@ def test_a_plot_fills_the_bounds_of_binned_scores():
 
 
 @pytest.mark.parametrize("column", [("f1_micro", "", None, "middle"), ("f1_micro", "", "a", "low"), ("f1_micro", "")])
-def test_bytes_with_bounds_of_nothing_are_refused(column: tuple):
+def test_bytes_with_bounds_that_belong_to_no_value_are_refused(column: tuple):
     trace = traced(se.Trace(se.Evaluator(["f1_micro"]), every=1), 2)
     trace._rows[0][2][column] = 0.5
     with pytest.raises(se.FormatError):
@@ -228,7 +228,7 @@ def test_only_the_chosen_metrics_are_written_down():
 
 
 def refused(trace: se.Trace, error: type[Exception], *inputs: object, **more: object) -> str:
-    """The message of the error that ``update`` raises; every evaluator must stay as it was."""
+    """The message of the error that ``update`` raises; asserts that neither trace nor evaluators change."""
 
     def state() -> list:
         result = [evaluator.to_bytes() for evaluator in trace.evaluators.values()]
@@ -243,7 +243,7 @@ def refused(trace: se.Trace, error: type[Exception], *inputs: object, **more: ob
 
 @pytest.mark.parametrize("picky", range(4))
 @pytest.mark.parametrize("windows", [(), (0,), (3,), (0, 1), (0, 1, 2, 3)], ids=str)
-def test_what_one_evaluator_refuses_none_has_counted(picky: int, windows: tuple[int, ...]):
+def test_an_example_that_one_evaluator_refuses_is_counted_by_none(picky: int, windows: tuple[int, ...]):
     evaluators = {}
     for place in range(4):
         ev = se.Evaluator(["f1_micro"], labels=["a", "b"] if place == picky else ["a", "b", "c"])
@@ -261,7 +261,7 @@ def test_what_one_evaluator_refuses_none_has_counted(picky: int, windows: tuple[
     assert len(trace) == 5
 
 
-def test_times_must_not_go_backwards_and_what_an_evaluator_does_not_take_is_refused():
+def test_times_that_go_backwards_mix_kinds_or_are_missing_are_refused():
     trace = se.Trace({"all": se.F1(), "faded": se.Fading(se.F1(), half_life=10.0)})
     trace.update({"a"}, {"a"}, t=3)
     for match, more in (("goes backwards", {"t": 2}), ("one kind", {"t": START}), ("needs the time", {})):
@@ -285,7 +285,7 @@ def test_wrong_arguments_are_refused(match: str, evaluators: object, how: dict):
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_windows_of_this_package_refuse_together(first: bool):
+def test_an_example_that_one_window_refuses_changes_no_other_window(first: bool):
     def windows() -> dict[str, object]:
         return {"last": se.Rolling(se.Evaluator(), size=3), "time": se.TimeRolling(se.Evaluator(), 4.0)}
 
@@ -317,7 +317,7 @@ def test_a_refused_example_leaves_no_time_behind():
 
 
 @pytest.mark.parametrize("moments", [None, [1.0, 2.0, 4.5], [START, START, START + dt.timedelta(days=1)]], ids=str)
-def test_windows_of_every_kind_receive_the_time_if_they_are_of_time(moments: list | None):
+def test_windows_receive_the_time_if_they_are_windows_of_time(moments: list | None):
     length = dt.timedelta(days=1) if moments and isinstance(moments[0], dt.datetime) else 2.0
     timed = {
         "time": lambda: se.TimeRolling(se.F1(), length),
@@ -341,7 +341,7 @@ def test_windows_of_every_kind_receive_the_time_if_they_are_of_time(moments: lis
 
 
 @pytest.mark.parametrize("kind", [se.Tumbling, se.Rolling])
-def test_windows_of_examples_count_in_a_trace_as_outside(kind: Any):
+def test_windows_of_examples_count_in_a_trace_as_they_do_outside(kind: Any):
     single, traced = (kind(se.F1(), size=3) for _ in range(2))
     trace = se.Trace(traced)
     for pair in stream(150):
@@ -350,7 +350,7 @@ def test_windows_of_examples_count_in_a_trace_as_outside(kind: Any):
     assert traced == single
 
 
-def test_one_object_under_two_names_would_count_twice():
+def test_one_object_under_two_names_is_refused():
     ev = se.F1()
     with pytest.raises(se.InputError, match="one object"):
         se.Trace({"a": ev, "b": ev})
@@ -384,7 +384,7 @@ def test_copies_are_independent(how):
     assert trace.evaluators["all"].to_bytes() == state
 
 
-def test_it_tells_how_it_stands():
+def test_repr_says_how_many_examples_and_rows_there_are():
     assert repr(traced(se.Trace(se.F1(), every=2), 5)) == "Trace(5 examples, 2 rows, every 2)"
 
 
@@ -417,7 +417,7 @@ def test_a_plot_of_one_metric_says_its_name_on_the_axis_and_the_evaluators_in_th
     assert single.get_ylabel() == "f1_macro"
 
 
-def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
+def test_a_plot_has_times_on_its_axis_and_is_drawn_on_the_axes_that_are_passed():
     trace = se.Trace(se.Evaluator(), every=1)
     for day in range(5):
         trace.update({"a"}, {"a"}, t=START + dt.timedelta(days=day))
@@ -431,7 +431,7 @@ def test_a_plot_goes_along_the_moments_and_onto_passed_axes():
 @pytest.mark.parametrize("values", [
     [0.62, 0.68], [0.0, 0.2], [0.97, 1.0], [0.5], [math.nan], [-0.4, 0.4], [3.0, 5.0],
 ])  # fmt: skip
-def test_a_plot_shows_all_values_and_little_more(values: list[float]):
+def test_the_axis_of_a_plot_contains_all_values_and_little_more(values: list[float]):
     trace = se.Trace(se.F1(), every=1)
     for place, value in enumerate(values, 1):
         trace._written.append((place, None, {("f1_macro", "", None): value}))
@@ -466,7 +466,7 @@ def test_columns_need_no_other_library():
 
 
 def fed(trace: se.Trace, examples: list[tuple[Any, Any]], sizes: list[int]) -> se.Trace:
-    """A trace that counted examples in batches of these sizes; of size 0, one by one."""
+    """The trace, after it has counted examples in batches of these sizes, where 0 stands for one `update`."""
     start = 0
     for size in sizes:
         part = examples[start : start + (size or 1)]
@@ -526,7 +526,7 @@ def test_update_many_of_arrays_weights_and_masks_counts_as_the_evaluators_do():
     assert trace.examples == 100
 
 
-def test_update_many_counts_nothing_where_one_evaluator_refuses_or_a_label_is_too_many():
+def test_update_many_counts_nothing_where_one_evaluator_refuses_an_example():
     trace = se.Trace({"wide": se.Evaluator(), "narrow": se.Evaluator(label_limit=2)}, every=1)
     trace.update({"a"}, {"a"})
     before = trace.to_bytes()
@@ -552,7 +552,7 @@ def test_update_many_refuses_windows_with_what_to_write():
 
 @pytest.mark.parametrize("batch", [1, 30])
 @pytest.mark.parametrize("every", [1, 10, 100])
-def test_where_warnings_are_errors_what_raises_has_counted_nothing(batch: int, every: int):
+def test_where_warnings_are_errors_a_call_that_raises_one_has_counted_nothing(batch: int, every: int):
     trace, raised = se.Trace(se.Evaluator(), every=every), 0
     with warnings.catch_warnings():
         warnings.simplefilter("error", se.DataWarning)
@@ -592,9 +592,9 @@ def test_a_row_is_added_without_a_copy_of_those_before_it(call: str):
         assert twin.columns() == trace.columns()
 
 
-def test_rows_that_an_interrupted_batch_has_left_are_replaced(monkeypatch: pytest.MonkeyPatch):
+def test_rows_that_an_interrupted_batch_left_behind_are_replaced(monkeypatch: pytest.MonkeyPatch):
     def interrupt(one: object, *what: object) -> object:
-        if one is core_of(trace.evaluators[""]):  # and not a copy, of which rows are made
+        if one is core_of(trace.evaluators[""]):  # not for the copies that the rows are computed from
             raise KeyboardInterrupt
         return prepare(one, *what)
 
@@ -615,7 +615,7 @@ def test_rows_that_an_interrupted_batch_has_left_are_replaced(monkeypatch: pytes
     assert trace.columns() == other.columns() == {"examples": [2, 4], "f1_micro": [1.0, 0.75]}
 
 
-def test_times_of_several_zones_and_libraries_are_one_column():
+def test_times_of_different_zones_and_libraries_are_one_column():
     noon, summer = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC), dt.timezone(dt.timedelta(hours=2))
     naive = [dt.datetime(2024, 5, 1), np.datetime64("2024-05-02"), pd.Timestamp("2024-05-03")]
     parsed = [noon.astimezone(zone) for zone in (tz.tzutc(), tz.tzoffset(None, 7200), tz.tzutc())]

@@ -1,4 +1,4 @@
-"""What other threads do while an example is read or counted, by hooks at exact places."""
+"""What other threads may do while an example is read or counted; hooks run them at exact places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ river = pytest.importorskip("streameval.adapters.river")
 
 
 class Hooked(Mapping):
-    """A mapping of labels that runs something once while it is read."""
+    """A mapping of labels that calls a hook once, while it is read."""
 
     def __init__(self, labels: dict[str, bool], hook: Callable[[], object]) -> None:
         self.labels, self.hooks = labels, [hook]
@@ -34,7 +34,7 @@ class Hooked(Mapping):
 
 
 def in_thread(call: Callable[[], object]) -> Callable[[], None]:
-    """Runs in a thread of its own, and raises here what it raises there."""
+    """A function that makes the call in a new thread, and raises what the thread raises."""
 
     def run() -> None:
         escaped: list[BaseException] = []
@@ -42,7 +42,7 @@ def in_thread(call: Callable[[], object]) -> Callable[[], None]:
         def caught() -> None:
             try:
                 call()
-            except BaseException as error:  # handed over
+            except BaseException as error:  # raised again by the caller
                 escaped.append(error)
 
         thread = threading.Thread(target=caught)
@@ -64,7 +64,7 @@ def traced() -> se.Trace:
 
 
 @pytest.mark.parametrize("where", [in_thread, in_place])
-def test_examples_counted_while_another_is_read_have_their_rows(where):
+def test_examples_that_are_counted_while_another_is_read_have_rows_of_their_own(where):
     trace = traced()
     second = where(lambda: (trace.update({"a"}, {"a"}), trace.columns(), len(trace), trace.copy(), trace.record()))
     trace.update(Hooked({"a": True}, second), {"b"})
@@ -75,7 +75,7 @@ def test_examples_counted_while_another_is_read_have_their_rows(where):
 
 @pytest.mark.parametrize("where", [in_thread, in_place])
 @pytest.mark.parametrize("make", [se.F1, lambda: se.Rolling(se.F1(), 5), traced])
-def test_a_key_that_is_observed_while_its_truth_is_read_is_counted_once(where, make):
+def test_a_key_that_is_observed_again_while_its_truth_is_read_is_counted_once(where, make):
     pending = se.Pending(make())
     pending.predict(1, {"a": True})
     with pytest.raises(se.InputError, match="no prediction waits under key 1"):
@@ -86,7 +86,7 @@ def test_a_key_that_is_observed_while_its_truth_is_read_is_counted_once(where, m
 
 
 @pytest.mark.parametrize("verb", ["merge", "update"])
-def test_a_member_that_leaves_while_an_example_is_read_counts_it_as_well(verb: str):
+def test_a_member_that_leaves_its_collection_while_an_example_is_read_counts_the_example(verb: str):
     both = river.MicroF1() + river.MacroF1()
     single = river.MicroF1()
     single.update({"a": True}, {"b": True})
@@ -98,7 +98,7 @@ def test_a_member_that_leaves_while_an_example_is_read_counts_it_as_well(verb: s
 
 
 @pytest.mark.parametrize("where", [in_thread, in_place])
-def test_shards_that_are_put_while_another_is_read_are_in_the_total(where, monkeypatch):
+def test_shards_that_are_put_while_another_one_is_put_are_in_the_total(where, monkeypatch):
     state, hooks, plain = se.F1(), [], ledger_module.digest
     state.update({"a"}, {"b"})
 
