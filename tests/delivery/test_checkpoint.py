@@ -1,4 +1,4 @@
-"""Files are whole, old or new, whatever happens while they are written; loops go on where they were."""
+"""Whatever happens while a file is written, it is the whole old or the whole new one; loops go on from it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def feed(target: Any, item: tuple[set, set]) -> None:
 
 
 class CrashError(Exception):
-    """Stands for whatever ends a process."""
+    """Raised in place of whatever ends a process."""
 
 
 # -- loops that go on -------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_a_loop_that_crashes_anywhere_counts_every_item_once(kind: str, every: i
                         raise CrashError  # noqa: TRY301
                     feed(target, item)
                     if place % 2:
-                        saved.step()  # once more than needed, which counts nothing twice
+                        saved.step()  # a needless call of step, which must not count the item twice
         except CrashError:
             assert se.load(path).position == start + (crash - start) // every * every if path.exists() else every > 5
     assert saved.position == len(STREAM)
@@ -130,7 +130,7 @@ def test_items_can_be_counted_in_batches_and_by_hand(tmp_path: Path):
     assert "24" in repr(again)
 
 
-def test_leaving_a_loop_early_is_safe_and_says_what_is_missing(tmp_path: Path):
+def test_leaving_a_loop_early_loses_no_saved_item_and_asks_for_a_missing_step(tmp_path: Path):
     path = tmp_path / "state"
     with (  # noqa: PT012
         pytest.raises(se.InputError, match=r"item 4 was in progress.*saved after item 3; call step\(\) before break"),
@@ -154,7 +154,7 @@ def test_leaving_a_loop_early_is_safe_and_says_what_is_missing(tmp_path: Path):
         saved.step()
 
 
-def test_time_decides_too_when_it_is_looked_at_after_an_item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_seconds_decides_after_each_item_whether_to_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     now = [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     saved = se.Checkpointer(KINDS["Evaluator"](), tmp_path / "state", every=None, seconds=30)
@@ -179,7 +179,7 @@ def test_without_every_and_seconds_only_save_and_the_end_of_the_block_write(tmp_
 
 
 @pytest.mark.parametrize("moment", ["before the state is saved", "after the state was saved"])
-def test_a_model_saved_as_the_page_says_goes_on_after_a_crash(
+def test_a_model_that_is_saved_as_the_page_shows_goes_on_after_a_crash(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     pytest.importorskip("river")
@@ -206,7 +206,7 @@ def test_a_model_saved_as_the_page_says_goes_on_after_a_crash(
     assert names["evaluate"](tmp_path / "crashed") == whole
 
 
-# -- what does not fit ------------------------------------------------------------------------------------------------
+# -- files, arguments and streams that do not match -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_model_saved_as_the_page_says_goes_on_after_a_crash(
         (se.Ledger, "Ledger and Evaluator differ"),
     ],
 )
-def test_a_file_of_another_configuration_is_refused_by_name_and_retained(
+def test_a_file_of_another_configuration_is_refused_by_name_and_stays_as_it_is(
     source: Callable[[], Any], message: str, tmp_path: Path
 ):
     path = tmp_path / "state"
@@ -290,7 +290,7 @@ def test_bad_arguments_are_refused_before_the_loop_starts(change: dict, message:
         se.Checkpointer(source.pop("evaluator"), source.pop("path"), **source)
 
 
-def test_a_stream_that_is_too_short_is_not_the_one_that_was_counted(tmp_path: Path):
+def test_a_stream_that_is_shorter_than_what_was_counted_is_refused(tmp_path: Path):
     se.Checkpoint(counted(), 3).save(tmp_path / "state")
     saved = se.Checkpointer(KINDS["Evaluator"](), tmp_path / "state")
     with pytest.raises(se.InputError, match="the stream has 2 items, but 3 are counted"):
@@ -327,7 +327,7 @@ def held(path: Path, **options: Any) -> se.Checkpointer:
 
 
 @pytest.mark.parametrize("name", ["state", "n" * 255])
-def test_a_path_is_held_until_it_is_closed_left_or_forgotten(name: str, tmp_path: Path):
+def test_a_path_is_held_until_its_checkpointer_is_closed_left_or_garbage(name: str, tmp_path: Path):
     path, link = tmp_path / name, tmp_path / "link"
     link.symlink_to(name)
     for leave in ("close", "with", "with an error", "forget", "refused"):
@@ -359,7 +359,7 @@ def test_a_path_is_held_until_it_is_closed_left_or_forgotten(name: str, tmp_path
 
 
 @pytest.mark.parametrize("content", ["requests==2.31", "1 host\nmore", None])
-def test_a_file_that_only_has_the_name_of_a_lock_file_stays(content: str | None, tmp_path: Path):
+def test_a_file_with_the_name_but_not_the_content_of_a_lock_file_stays(content: str | None, tmp_path: Path):
     path = tmp_path / "poetry.lock"
     if content is not None:
         path.write_text(content)
@@ -392,7 +392,7 @@ sys.stdin.read()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are killed so only on POSIX")
-def test_the_second_process_learns_who_the_first_is_and_may_follow_once_it_is_dead(tmp_path: Path):
+def test_a_second_process_is_refused_by_the_name_of_the_first_until_the_first_is_dead(tmp_path: Path):
     path = tmp_path / "state"
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
@@ -412,7 +412,7 @@ def test_the_second_process_learns_who_the_first_is_and_may_follow_once_it_is_de
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only on POSIX")
-def test_a_forked_child_lets_go_at_once_and_saves_nothing(tmp_path: Path):
+def test_a_forked_child_does_not_hold_the_path_and_saves_nothing(tmp_path: Path):
     with held(tmp_path / "state") as saved:
         saved.step(3)
         parent = os.getpid()
@@ -450,7 +450,7 @@ def test_a_child_that_lives_on_holds_nothing_for_its_dead_parent(tmp_path: Path)
 
 
 @pytest.mark.parametrize("threads", [8])
-def test_of_many_that_want_a_path_at_once_one_has_it(threads: int, tmp_path: Path):
+def test_of_many_threads_that_lock_a_path_at_once_one_has_it(threads: int, tmp_path: Path):
     inside, most, refused = [0], [0], [0]
 
     def run() -> None:
@@ -475,7 +475,7 @@ def test_of_many_that_want_a_path_at_once_one_has_it(threads: int, tmp_path: Pat
 
 
 class Msvcrt:
-    """What Windows has instead of flock."""
+    """A stand-in for the module of Windows that locks files, in place of flock."""
 
     LK_NBLCK = 2
 
@@ -488,14 +488,14 @@ class Msvcrt:
 
 
 @pytest.mark.skipif(fcntl is None, reason="it stands in for another system")
-def test_windows_locks_by_other_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_on_windows_files_are_locked_with_msvcrt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(files, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", Msvcrt())
     for module in (files, lock):
         monkeypatch.setattr(module, "CLOSE_FIRST", True)
     monkeypatch.setattr(lock, "_OPEN", weakref.WeakSet())
     with held(tmp_path / "state") as saved:
-        lock._OPEN.clear()  # as if it were another process
+        lock._OPEN.clear()  # so that this Checkpointer stands for one of another process
         with pytest.raises(se.InputError, match=f"process {os.getpid()} on"):
             held(tmp_path / "state")
         saved.step(2)
@@ -504,14 +504,14 @@ def test_windows_locks_by_other_means(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 class WithoutLocks(Msvcrt):
-    """As on some networks."""
+    """A file system that has no locks, as some network file systems."""
 
     def locking(self, file: int, how: int, length: int) -> None:
         raise OSError(errno.EOPNOTSUPP, "no locks")
 
 
 @pytest.mark.parametrize("module", [None, WithoutLocks()], ids=["no module", "no locks"])
-def test_where_nothing_can_be_locked_files_are_whole(module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_checkpointer_saves_where_no_file_can_be_locked(module: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(files, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", module)
     with held(tmp_path / "state") as saved:
@@ -521,7 +521,7 @@ def test_where_nothing_can_be_locked_files_are_whole(module: Any, tmp_path: Path
 
 @pytest.mark.parametrize("locks", [True, False])
 @pytest.mark.parametrize("change", ["replaced", "changed", "appeared", "by a second"])
-def test_what_somebody_else_wrote_is_not_replaced(
+def test_a_file_that_another_writer_has_changed_is_not_replaced(
     change: str, locks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     if not locks:
@@ -546,7 +546,7 @@ def test_what_somebody_else_wrote_is_not_replaced(
 
 
 @pytest.mark.parametrize("moment", ["the folder is synced", "the file is replaced"])
-def test_what_is_raised_once_the_file_is_replaced_leaves_a_file_of_ours(
+def test_after_an_error_past_the_replacement_of_the_file_the_next_save_accepts_the_file(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     fsync, replace = os.fsync, Path.replace
@@ -579,9 +579,9 @@ def test_what_is_raised_once_the_file_is_replaced_leaves_a_file_of_ours(
     assert se.load(tmp_path / "state").position == 3
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of a file that is open before there is a name for it
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # a file may be open but not yet assigned
 @pytest.mark.parametrize("verb", ["step", "save"])
-def test_an_item_whose_step_or_save_is_interrupted_is_counted_or_not_and_then_saved(verb: str, tmp_path: Path):
+def test_an_item_is_saved_exactly_once_wherever_its_step_or_save_is_interrupted(verb: str, tmp_path: Path):
     with held(tmp_path / "state", every=1) as saved:
         executed = interrupted(getattr(saved, verb), -1)
         begun = saved.position
@@ -609,7 +609,7 @@ def test_a_file_that_is_gone_is_written_again(tmp_path: Path):
     assert se.load(tmp_path / "state").position == 2
 
 
-def test_a_relative_path_is_of_the_folder_in_which_it_was_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_relative_path_starts_at_the_folder_in_which_it_was_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)
     with held(Path("state")) as saved:
@@ -622,7 +622,7 @@ def test_a_relative_path_is_of_the_folder_in_which_it_was_passed(tmp_path: Path,
 
 
 def in_thread(call: Callable[[], object]) -> list[BaseException | None]:
-    """Run something in a thread of its own; what it raised is in the list once it has ended."""
+    """Call in a new thread; once it has ended, the list contains what it raised, or None."""
     ended: list[BaseException | None] = []
 
     def run() -> None:
@@ -643,7 +643,7 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.0005)
 
 
-def test_another_thread_saves_what_the_last_step_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_save_of_another_thread_waits_for_the_item_in_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
     path = tmp_path / "state"
     saved = held(path)
@@ -664,7 +664,7 @@ def test_another_thread_saves_what_the_last_step_said(tmp_path: Path, monkeypatc
     assert se.load(path) == se.Checkpoint(counted(6), 6)
 
 
-def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
+def test_a_save_of_another_thread_is_refused_after_a_while_and_raises_its_own_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(checkpoint, "_PATIENCE", 0.01)
@@ -690,11 +690,11 @@ def test_another_thread_is_refused_after_a_while_and_learns_its_own_errors(
     assert se.load(path) == se.Checkpoint(counted(0), 0)
 
 
-def test_a_thread_that_waits_to_save_when_the_block_ends_has_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_save_that_waits_in_another_thread_is_made_before_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(checkpoint, "_PATIENCE", 20)
     monkeypatch.setattr(se.Checkpointer, "_version", lambda self: self.evaluator.examples)
     with held(tmp_path / "state") as saved:
-        feed(saved.evaluator, STREAM[0])  # and no step
+        feed(saved.evaluator, STREAM[0])  # without step, so that the item is not part of the position
         ended = in_thread(saved.save)
         until(lambda: saved._saving)
     until(ended.__len__)
@@ -703,7 +703,7 @@ def test_a_thread_that_waits_to_save_when_the_block_ends_has_saved(tmp_path: Pat
     assert [result.name for result in tmp_path.iterdir()] == ["state"]
 
 
-def test_the_path_is_released_once_what_another_thread_saves_is_written(
+def test_the_path_is_not_released_before_a_save_of_another_thread_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     there, go_on, write = threading.Event(), threading.Event(), checkpoint.write_file
@@ -728,9 +728,9 @@ def test_the_path_is_released_once_what_another_thread_saves_is_written(
 
 
 @pytest.mark.parametrize("by_hand", [False, True])
-def test_all_that_another_thread_saves_is_of_one_moment(by_hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(checkpoint, "_PATIENCE", 20)  # on a busy machine, too
-    if by_hand:  # where only the version of the evaluator can tell
+def test_what_another_thread_saves_is_of_one_moment(by_hand: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkpoint, "_PATIENCE", 20)  # enough on a busy machine, too
+    if by_hand:  # only the version of the evaluator says that an item is in progress
         monkeypatch.setattr(se.Checkpointer, "_version", lambda self: self.evaluator.examples)
     saves: list[se.Checkpoint] = []
     saved = held(tmp_path / "state", every=10**9)
@@ -757,7 +757,7 @@ def test_all_that_another_thread_saves_is_of_one_moment(by_hand: bool, tmp_path:
     assert saves[-1].position > saves[0].position
 
 
-def test_a_thread_that_counts_while_another_steps_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_step_is_refused_if_another_thread_counts_while_it_encodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(se.Checkpointer, "_version", lambda self: self.evaluator.examples)
     saved = held(tmp_path / "state", every=2)
     encode = checkpoint.encode_checkpoint
@@ -770,10 +770,10 @@ def test_a_thread_that_counts_while_another_steps_is_computed(tmp_path: Path, mo
     assert list(tmp_path.iterdir()) == [tmp_path / "state.lock"]
 
 
-# -- files that are none of ours --------------------------------------------------------------------------------------
+# -- turns of threads, and files of other kinds -----------------------------------------------------------------------
 
 
-def test_steps_and_saves_of_another_thread_or_a_handler_come_before_or_after(tmp_path: Path):
+def test_calls_of_threads_and_signal_handlers_take_effect_one_after_the_other(tmp_path: Path):
     numbers = count()
 
     def make() -> se.Checkpointer:
@@ -804,7 +804,7 @@ def test_steps_and_saves_of_another_thread_or_a_handler_come_before_or_after(tmp
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="only on POSIX")
-def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_device_or_a_file_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     os.mkfifo(tmp_path / "pipe")
     with (tmp_path / "huge").open("wb") as huge:
         huge.truncate(2**40)
@@ -821,7 +821,7 @@ def test_what_is_no_file_of_ours_is_refused_before_it_is_read(tmp_path: Path, mo
     with (tmp_path / "state").open("rb") as file:
         with pytest.raises(se.InputError, match="path must be a string"):
             se.load(file.fileno())
-        assert file.read(1)  # it is still open, at its start
+        assert file.read(1)  # the file is still open, and nothing was read from it
     monkeypatch.setattr(files, "check_start", None)  # not even its start is read
     with pytest.raises(se.FormatError, match=f"state: the file has {size} bytes, more than max_bytes={size - 1}"):
         se.load(tmp_path / "state", max_bytes=size - 1)
@@ -862,7 +862,7 @@ def test_an_error_of_the_disk_is_raised_and_the_old_file_stays(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are of POSIX")
 @pytest.mark.parametrize(("limit", "labels"), [(4000, 1000), (4000, 100_000), (100, 20)])
-def test_a_real_limit_of_the_size_of_files_leaves_the_old_file(limit: int, labels: int, tmp_path: Path):
+def test_a_save_beyond_the_limit_of_file_sizes_leaves_the_old_file(limit: int, labels: int, tmp_path: Path):
     import resource
 
     path = tmp_path / "state"
@@ -896,7 +896,7 @@ def test_a_save_that_fails_in_a_loop_loses_nothing(tmp_path: Path, monkeypatch: 
     assert se.load(path) == se.Checkpoint(counted(len(STREAM)), len(STREAM))
 
 
-def test_everything_is_on_disk_before_the_name_changes_and_the_name_before_it_returns(
+def test_save_syncs_the_file_before_it_is_renamed_and_the_folder_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     done: list[object] = []

@@ -1,4 +1,4 @@
-"""A ledger gives the sum of the newest state of each shard, whatever was delivered, how often and in which order."""
+"""A ledger sums the newest state of each shard, however often and in whatever order states are delivered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = (0, 1, "0", "p", "q")
 
 
 def counted(examples: int, salt: object = 0) -> se.Evaluator:
-    """The state of a shard that has counted so many examples."""
+    """The state of a shard that has counted this many examples."""
     ev = se.Evaluator(["f1_micro"])
     drawn = random.Random(repr(salt))
     for _ in range(examples):
@@ -41,16 +41,16 @@ def whole(*parts: Any) -> Any:
 # -- the model --------------------------------------------------------------------------------------------------------
 
 STATES = {(n, e, s): counted(s, (n, e)) for n in NAMES for e in range(2) for s in range(6)}
-"""What each shard has counted at each version; later sequences hold more examples."""
+"""The state of each shard at each version; a later sequence has more examples."""
 
 
 class Model(RuleBasedStateMachine):
-    """Three replicas against plain mappings shard -> version, and sets of shards that were compacted together."""
+    """Three replicas of a ledger, compared with plain mappings shard -> version, one for each sum of a replica."""
 
     def __init__(self) -> None:
         super().__init__()
         self.ledgers = [se.Ledger(se.Evaluator(["f1_micro"])) for _ in range(3)]
-        # Each a list of sums, a sum a mapping shard -> version.
+        # Of each replica a list of its sums; a sum is a mapping shard -> version.
         self.known: list[list[dict]] = [[] for _ in range(3)]
 
     replicas = st.integers(0, 2)
@@ -58,7 +58,7 @@ class Model(RuleBasedStateMachine):
     versions = st.tuples(st.integers(0, 1), st.integers(0, 5))
 
     def offered(self, replica: int, sums: list[dict]) -> list[dict] | None:
-        """What a replica knows after it is told of sums; None if that is a conflict."""
+        """The sums that a replica has after it merges these; None if they conflict with its own."""
         result = self.known[replica] + [part for part in sums if part not in self.known[replica]]
 
         def older(one: dict, other: dict) -> bool:
@@ -88,7 +88,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(replica=replicas, name=names, version=versions)
     def put_something_else(self, replica: int, name: Any, version: tuple[int, int]) -> None:
-        """The same version with another state is refused where that version is known, and left out elsewhere."""
+        """A state that differs from the known state of the same version is refused; unknown versions are not tried."""
         epoch, sequence = version
         wrong = whole(STATES[name, epoch, sequence], counted(1, "wrong"))
         if any(part.get(name) == version for part in self.known[replica]):
@@ -135,7 +135,7 @@ class Model(RuleBasedStateMachine):
         total = ledger.total()
         assert total == whole(*(STATES[name, *version] for name, version in versions.items()))
         assert ledger.get() == total.get()
-        total.update({"a"}, {"z"})  # is independent
+        total.update({"a"}, {"z"})  # the total is a copy, so that this changes nothing in the ledger
         assert ledger.shards() == versions
         assert sorted(map(len, ledger.compacted())) == sorted(len(part) for part in known if len(part) > 1)
         for name, version in versions.items():
@@ -201,7 +201,7 @@ def test_merging_is_idempotent_commutative_and_associative(one: list[tuple], oth
 
 @settings(max_examples=cases(100))
 @given(deliveries, st.sets(st.sampled_from(NAMES)))
-def test_what_compacting_does_not_say_stays_as_it_was(sent: list[tuple], chosen: set):
+def test_compacting_changes_neither_versions_nor_total(sent: list[tuple], chosen: set):
     ledger = book(sent)
     if len(ledger) == 0:
         return
@@ -216,14 +216,14 @@ def test_what_compacting_does_not_say_stays_as_it_was(sent: list[tuple], chosen:
         assert twin == ledger
         twin.reset()
     assert ledger.total() == total
-    ledger.merge(book(sent))  # which is a duplicate of it all
+    ledger.merge(book(sent))  # all of these are duplicates
     assert ledger == back
 
 
 # -- compaction -------------------------------------------------------------------------------------------------------
 
 
-def test_compacted_shards_take_little_room_and_late_duplicates_stay_harmless():
+def test_compacted_shards_take_little_room_and_late_duplicates_change_nothing():
     ledger = se.Ledger()
     for shard in range(200):
         ledger.put(shard, 5, counted(5, shard))
@@ -247,7 +247,7 @@ def test_compacted_shards_take_little_room_and_late_duplicates_stay_harmless():
     assert ledger.total() == whole(total, counted(1, 200))
 
 
-def test_compacting_brings_along_what_was_compacted_before():
+def test_compacting_a_shard_includes_the_shards_it_was_compacted_with_before():
     ledger = book([(name, 0, 3, 0) for name in NAMES])
     ledger.compact([0, 1])
     assert ledger.compacted() == ((0, 1),)
@@ -260,7 +260,7 @@ def test_compacting_brings_along_what_was_compacted_before():
     assert ledger.compacted() == ((0, 1, "0", "p", "q"),)
 
 
-def test_sums_of_which_one_holds_the_other_merge_and_the_rest_conflict():
+def test_sums_merge_if_one_includes_the_other_and_conflict_if_they_overlap():
     sent = [(name, 0, 3, 0) for name in NAMES]
     some, more, other = book(sent), book(sent), book(sent)
     some.compact([0, 1])
@@ -282,7 +282,7 @@ def test_sums_of_which_one_holds_the_other_merge_and_the_rest_conflict():
 
 @pytest.mark.parametrize("shards", [[0, 1], [0, 5], [1, 5], [5, 6], []])
 @pytest.mark.parametrize("sequence", [2, 3])
-def test_the_sum_of_what_is_merged_has_each_shard_once_at_its_newest(shards, sequence):
+def test_a_merged_ledger_has_each_shard_once_in_its_newest_version(shards, sequence):
     one, other = se.Ledger(), se.Ledger()
     for shard in (0, 1):
         one.put(shard, 2, counted(2, shard))
@@ -297,14 +297,14 @@ def test_the_sum_of_what_is_merged_has_each_shard_once_at_its_newest(shards, seq
 
 
 @pytest.mark.parametrize("old", [[(0, 0, 2, 0), (1, 0, 3, 0)], [(0, 0, 3, 0), (1, 0, 2, 0)]])
-def test_of_two_sums_of_the_same_shards_the_one_with_a_newer_shard_is_left(old):
+def test_of_two_sums_of_the_same_shards_the_newer_one_stays(old):
     older, newer = book(old), book([(0, 0, 3, 0), (1, 0, 3, 0)])
     older.compact()
     newer.compact()
     assert older + newer == newer + older == newer != older
 
 
-def test_two_sums_of_the_same_shards_that_differ_are_refused():
+def test_two_sums_of_the_same_versions_with_different_states_are_refused():
     one, other = book([(0, 0, 3, 0), (1, 0, 3, 0)]), book([(0, 0, 3, 0), (1, 0, 3, 0)])
     one.compact()
     other.compact()
@@ -318,7 +318,7 @@ def test_two_sums_of_the_same_shards_that_differ_are_refused():
 # -- conflicts and other errors ---------------------------------------------------------------------------------------
 
 
-def test_a_shard_may_be_an_integer_too_long_for_python_to_write():
+def test_a_shard_may_be_an_integer_that_is_too_long_for_str():
     ledger, shard = se.Ledger(counted(0)), 10**5000
     for name in (shard, "p"):
         ledger.put(name, 1, counted(1))
@@ -396,7 +396,7 @@ def test_windows_that_cannot_be_merged_are_refused_at_once():
         assert ledger == se.Ledger()
 
 
-def test_windows_over_time_are_summed():
+def test_windows_over_time_are_summed_if_all_or_none_have_a_time_zone():
     ledger, total = se.Ledger(), se.TimeRolling(se.F1(average="micro"), period=10.0)
     for shard in range(3):
         window = se.TimeRolling(se.F1(average="micro"), period=10.0)
@@ -490,7 +490,7 @@ def test_sums_past_63_bits_are_refused_when_they_are_read_and_lose_nothing():
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_fresh_ledger_answers_if_it_knows_what_to_count():
+def test_a_ledger_without_shards_answers_if_it_has_an_evaluator():
     ledger = se.Ledger(se.Evaluator(["f1_micro"]))
     assert ledger.get() == {"f1_micro": 0.0}
     assert ledger.get("recall_macro") == 0.0
@@ -508,7 +508,7 @@ def test_a_fresh_ledger_answers_if_it_knows_what_to_count():
     assert ledger.to_bytes() == other.to_bytes()
 
 
-def test_what_is_put_and_what_is_read_is_independent_of_the_ledger():
+def test_a_ledger_copies_what_is_put_and_what_is_read():
     ev = counted(3)
     ledger = se.Ledger(template := se.Evaluator(["f1_micro"]))
     ledger.put("p", 1, ev)
@@ -566,7 +566,7 @@ def test_bytes_with_shards_that_differ_or_without_their_configuration_are_refuse
         se.Ledger.from_bytes(bare.to_bytes())
 
 
-def test_a_copy_knows_what_the_ledger_has_warned_of():
+def test_a_copy_does_not_repeat_warnings_of_its_ledger():
     ledger, shard = se.Ledger(se.Evaluator()), se.Evaluator()
     shard.update_many([{"Cat"}] * 50, [{"cat"}] * 50)
     ledger.put("a", 1, shard)
@@ -577,7 +577,7 @@ def test_a_copy_knows_what_the_ledger_has_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         twin.put("b", 1, shard)
-        twin.put("a", 2, shard)  # so that all is summed anew
+        twin.put("a", 2, shard)  # so that the total is summed anew
         twin.get()
     assert twin != ledger
 
@@ -617,7 +617,7 @@ def test_a_ledger_without_evaluator_does_not_take_the_label_limit_of_its_first_s
     assert ledgers[0].total().labels == ("a", "b")
 
 
-def test_a_compacted_sum_has_more_labels_than_the_limit_only_where_it_is_read():
+def test_a_compacted_sum_with_more_labels_than_the_limit_is_refused_only_by_reading():
     ledger = se.Ledger(se.Evaluator(["f1_micro"], label_limit=2))
     for shard, label in enumerate("abc"):
         ledger.put(shard, 1, limited(label))
@@ -627,12 +627,12 @@ def test_a_compacted_sum_has_more_labels_than_the_limit_only_where_it_is_read():
     assert se.Ledger.from_bytes(ledger.to_bytes()) == ledger
 
 
-def test_what_changes_is_exchanged_in_the_sum_so_that_reading_adds_up_nothing(monkeypatch: pytest.MonkeyPatch):
+def test_put_and_merge_exchange_changed_shards_in_the_total_which_reading_does_not_sum(monkeypatch: pytest.MonkeyPatch):
     read, real = list[bytes](), module.read_state
     monkeypatch.setattr(module, "read_state", lambda data: read.append(data) or real(data))
 
     def check(ledger: se.Ledger, states: int) -> None:
-        """What was decoded, of which reading needs nothing more; and that the sum is right."""
+        """Assert that so many states were decoded, that reading decodes no further one, and that the total is right."""
         assert (repr(ledger), ledger.examples > 0, len(read)) == (repr(ledger), True, states)
         assert ledger.total() == se.Ledger.from_bytes(ledger.to_bytes()).total()
         read.clear()
