@@ -1,4 +1,4 @@
-"""A job reads every type that a column may have, counts what it says, and names the column that it cannot read."""
+"""A job reads columns of every type that can hold labels or scores, and names a column that it cannot read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def job(**options: Any) -> Job:
 
 
 def viewed(values: pa.Array, *, large: bool = False) -> pa.Array:
-    """The same lists as a list view whose lists stand in reverse order."""
+    """The same lists as a list view, whose values are stored in reverse order."""
     lists = values.to_pylist()
     flat = [label for row in reversed(lists) for label in row]
     ends = np.cumsum([len(row) for row in reversed(lists)])
@@ -65,7 +65,7 @@ TYPES: dict[str, Callable[[list[Any]], pa.Array | pa.ChunkedArray]] = {
 
 @with_each("pred", TYPES)
 @pytest.mark.parametrize("true", TYPES)
-def test_labels_may_stand_in_any_type_of_list(true: str, pred: str):
+def test_labels_may_be_in_lists_of_any_arrow_type(true: str, pred: str):
     table = pa.table({"actual": TYPES[true](TRUE), "predicted": TYPES[pred](PRED)})
     assert job().merged([job().state([table])]) == reference()
 
@@ -92,7 +92,7 @@ def test_lists_of_booleans_are_decisions_in_the_order_of_the_labels(kind: pa.Dat
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.list_view(pa.string()), pa.list_(pa.string(), 1)])
-def test_null_lists_are_refused_unless_they_are_said_to_be_empty(kind: pa.DataType):
+def test_null_lists_are_refused_unless_null_is_empty(kind: pa.DataType):
     table = pa.table({"actual": pa.array([["a"], None, ["b"]], kind), "predicted": pa.array([None, None, ["b"]], kind)})
     with pytest.raises(se.InputError, match="column 'actual' holds 1 null; drop those rows, or give null='em"):
         job().state([table])
@@ -102,7 +102,7 @@ def test_null_lists_are_refused_unless_they_are_said_to_be_empty(kind: pa.DataTy
     assert empty.merged([empty.state([nothing])]) == reference([[], []], [[], []])
 
 
-def test_null_lists_that_stand_over_values_are_empty_all_the_same():
+def test_null_lists_are_empty_even_if_they_cover_values():
     values = pa.ListArray.from_arrays([0, 1, 3, 4], pa.array(["a", "x", "y", "b"]), mask=pa.array([False, True, False]))
     table = pa.table({"actual": values, "predicted": values})
     empty = job(null="empty")
@@ -110,13 +110,13 @@ def test_null_lists_that_stand_over_values_are_empty_all_the_same():
 
 
 def arrays(rows: list[Any]) -> list[Any]:
-    """Arrays of objects, which Parquet is read as by pandas."""
+    """Arrays of objects, as pandas makes them when it reads lists from Parquet."""
     return [None if row is None else np.array(row, object) for row in rows]
 
 
 @pytest.mark.parametrize("true", [arrays, list], ids=["arrays", "lists"])
 @pytest.mark.parametrize("pred", [arrays, list], ids=["arrays", "lists"])
-def test_frames_of_objects_are_lists_of_labels(true: Callable[..., Any], pred: Callable[..., Any]):
+def test_object_columns_of_lists_and_arrays_hold_lists_of_labels(true: Callable[..., Any], pred: Callable[..., Any]):
     rows = {"weight": [1.0, 0.5, 2.0, 1.0, 3.0], "predicted": pred(PRED), "region": list("xyxyz"), "actual": true(TRUE)}
     frame = pd.DataFrame({**rows, "mask": true([["a"], [], [], [], ["b"]])}, index=[3, 1, 4, 1, 5])
     assert job().merged([job().state([frame])]) == reference()
@@ -127,7 +127,7 @@ def test_frames_of_objects_are_lists_of_labels(true: Callable[..., Any], pred: C
 
 @pytest.mark.parametrize("form", [dict.fromkeys, frozenset, lambda row: dict.fromkeys(row, True).keys()])
 @pytest.mark.parametrize("index", [None, [3, 1, 4, 1, 5]])
-def test_frames_of_mappings_and_sets_are_read_as_the_objects_are(form: Callable[..., Any], index: list[int] | None):
+def test_frames_of_mappings_and_sets_count_as_these_objects_do(form: Callable[..., Any], index: list[int] | None):
     cells = [{label: label != "b" for label in form(row)} if form == dict.fromkeys else form(row) for row in TRUE]
     frame = pd.DataFrame({"actual": cells, "predicted": PRED, "region": ["x", None, "x", "y", "y"]}, index=index)
     assert job().merged([job().state([frame[:2], frame[2:]])]) == reference(cells, PRED)
@@ -144,7 +144,7 @@ def test_frames_of_mappings_and_sets_are_read_as_the_objects_are(form: Callable[
 
 
 @pytest.mark.parametrize("roles", [("actual", "predicted"), ("predicted", "actual")])
-def test_frames_of_mappings_beside_maps_of_arrow_are_read(roles: tuple[str, str]):
+def test_frames_with_a_column_of_mappings_and_one_of_arrow_maps_are_read(roles: tuple[str, str]):
     maps = pa.array([[("a", True), ("b", False)], None, [("c", True)]], pa.map_(pa.string(), pa.bool_()))
     cells = [{"a": True}, {"b": True, "c": False}, {}]
     frame = pd.DataFrame({roles[0]: cells, roles[1]: pd.Series(maps, dtype=pd.ArrowDtype(maps.type))})
@@ -179,7 +179,7 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
 @with_each(
     "cells",
     [
-        [[0, 1], [0.0, 1.0]],  # of which Arrow makes one type
+        [[0, 1], [0.0, 1.0]],  # Arrow would convert both to one type
         [[0, 1], [0.5, 0.25]],
         [[3, 7], [1.0, 0.0]],
         [[1, 1], [0.0, 1.0]],
@@ -189,7 +189,7 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
         [np.array([3, 7]), np.array([])],
         [np.array([1, 0], np.int8), np.array([0, 1], np.uint8)],
         [np.array([3, 7], object), np.array([1.0, 0.0], object)],
-        [{"0", "1"}, {"1"}],  # in an order that differs from process to process
+        [{"0", "1"}, {"1"}],  # the order of such a set differs from process to process
         [{"0", "1", "-1"}, {3}],
         [{3}, {0.5}],
         [[(3, 0.5), (7, 0.25)], [(3, 0.75)]],
@@ -199,7 +199,7 @@ def test_frames_of_other_objects_are_read_as_arrow_reads_them():
     ],
 )
 @with_each("scores", [False, True])
-def test_frames_of_objects_of_several_types_are_read_as_the_objects_are(cells: list[Any], scores: bool):
+def test_frames_whose_cells_differ_in_type_are_read_as_rows_with_these_cells(cells: list[Any], scores: bool):
     truths, name = [{3}, {7}], "scores" if scores else "predicted"
     frame = pd.DataFrame({"actual": truths, "cells": pd.Series(cells, dtype=object)})
     objects = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in cells]
@@ -266,7 +266,7 @@ SCORED: dict[str, dict[str, pa.Array]] = {
 
 @with_each("keep", [[], ["rankings", "curves"]])
 @with_each("form", SCORED)
-def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
+def test_scores_may_be_in_columns_of_any_type(form: str, keep: list[str]):
     true = [["a"], ["b", "c"], ["c"]]
     own = se.Evaluator(METRICS, labels=["a", "b", "c"], threshold=0.5, keep=keep)
     made = Job.of(own, actual="actual", scores="scores", predicted="predicted" if form == "with labels" else None)
@@ -301,7 +301,7 @@ def test_scores_may_stand_in_any_type(form: str, keep: list[str]):
         ({"actual": pa.nulls(1), "predicted": [["a"]]}, "column 'actual' holds 1 null"),
     ],
 )  # fmt: skip
-def test_columns_that_hold_something_else_are_named(columns: dict[str, Any], message: str):
+def test_columns_that_hold_neither_labels_nor_scores_are_named(columns: dict[str, Any], message: str):
     made = job(by="region" if "region" in columns else None)
     state = made.fresh()
     with pytest.raises(se.InputError, match=message):
@@ -325,7 +325,7 @@ def test_labels_that_are_not_declared_are_reported_with_their_column():
         ([-1.0], r"column 'w' \(row 0 .*must be finite and not negative"),
     ],
 )
-def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
+def test_invalid_weights_are_refused(weights: list[Any], message: str):
     with pytest.raises(se.InputError, match=message):
         job(weight="w").state([pa.table({"actual": [["a"]], "predicted": [["a"]], "w": weights})])
 
@@ -341,13 +341,13 @@ def test_weights_that_are_none_are_refused(weights: list[Any], message: str):
         ([[{"label": "a", "score": float("nan")}]], r"column 'scores' \(row 0 of the batch\) is nan"),
     ],
 )  # fmt: skip
-def test_scores_that_are_none_are_refused(scores: Any, message: str):
+def test_invalid_scores_are_refused(scores: Any, message: str):
     made = Job.of(METRICS, actual="actual", scores="scores", threshold=0.5)
     with pytest.raises(se.InputError, match=message):
         made.state([pa.table({"actual": [["a"]], "scores": scores})])
 
 
-def test_scores_with_labels_must_be_as_many():
+def test_a_row_with_more_labels_than_scores_is_refused():
     made = Job.of(METRICS, actual="actual", predicted="predicted", scores="scores", threshold=0.5)
     with pytest.raises(se.InputError, match="hold a row of 2 labels and 1 score; leave predicted out unless"):
         made.state([pa.table({"actual": [["a"]], "predicted": [["a", "b"]], "scores": [[0.5]]})])

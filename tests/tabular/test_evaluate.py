@@ -1,4 +1,4 @@
-"""`evaluate` reads every kind of table to the bytes of one `update_many`, and names what it cannot read."""
+"""`evaluate_table` gives the bytes of one `update_many` for every kind of table, and names what it cannot read."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def evaluated(source: object, **options: Any) -> Any:
 
 
 class Stream:
-    """Anything that gives an Arrow stream."""
+    """An object of which only the interface for Arrow streams is known."""
 
     def __init__(self, value: pa.Table) -> None:
         self._inputs = value
@@ -157,9 +157,9 @@ def test_every_source_can_be_sliced(kind: str, tmp_path: Path):
     assert result.total() == expected(value)
 
 
-def test_folders_may_name_the_slices(tmp_path: Path):
+def test_values_to_slice_by_may_come_from_names_of_folders(tmp_path: Path):
     value = table()
-    root = tmp_path / "predicted=0.5"  # what a file has counts
+    root = tmp_path / "predicted=0.5"  # the column of the file takes precedence
     for region in ("eu", "us"):
         rows = value.filter(pa.compute.equal(value["region"], region)).drop_columns("region")
         rows = rows.append_column("year", pa.repeat(pa.scalar(2026), len(rows)))  # as polars writes partitions
@@ -172,7 +172,7 @@ def test_folders_may_name_the_slices(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
-def test_what_a_file_holds_counts_before_the_names_of_its_folders(kind: str, tmp_path: Path):
+def test_a_column_of_a_file_takes_precedence_over_the_name_of_its_folder(kind: str, tmp_path: Path):
     value = table().select(["actual", "predicted"]).slice(0, 2)
     for folder, own in {"a": ["x", "y"], "b": None, "c": [7, 8], "d": None}.items():
         rows = value if own is None else value.append_column("part", pa.array(own))
@@ -189,7 +189,7 @@ def test_what_a_file_holds_counts_before_the_names_of_its_folders(kind: str, tmp
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "jsonl"])
-def test_names_of_folders_are_strings_whatever_the_others_are(kind: str, tmp_path: Path):
+def test_a_folder_name_is_a_string_even_if_it_looks_like_a_number(kind: str, tmp_path: Path):
     value = table()
     names = {"us": "us", "1": "1", "01": "01", "a%2Fb": "a/b", "__HIVE_DEFAULT_PARTITION__": None}
     for name in names:
@@ -213,13 +213,13 @@ def test_names_of_folders_are_strings_whatever_the_others_are(kind: str, tmp_pat
 @pytest.mark.parametrize(
     "kind", ["table", "parquet", "feather", "folder", "reader", "dataset", "polars lazy", "pandas"]
 )
-def test_no_rows_are_a_correct_empty_result(kind: str, tmp_path: Path):
+def test_a_table_without_rows_gives_an_empty_result(kind: str, tmp_path: Path):
     empty = table()[:0] if kind != "pandas" else table()[:0].to_pandas()
     result = evaluated(SOURCES[kind](empty, tmp_path) if kind != "pandas" else empty)
     assert result == se.Evaluator(METRICS)
 
 
-def test_the_metrics_may_be_an_object_which_stays_as_it_is():
+def test_metrics_may_be_an_object_which_is_not_changed():
     value = table()
     own = se.F1(average="macro")
     result = se.evaluate_table(value, actual="actual", predicted="predicted", metrics=own)
@@ -272,13 +272,13 @@ def test_files_of_other_formats_and_damaged_files_are_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["table", "parquet", "folder", "dataset", "reader", "pandas", "polars", "polars lazy"])
-def test_a_missing_column_is_reported_with_the_nearest_there_is(kind: str, tmp_path: Path):
+def test_a_missing_column_is_reported_with_the_nearest_name(kind: str, tmp_path: Path):
     source = SOURCES[kind](table(), tmp_path)
     with pytest.raises(se.InputError, match=r"no column 'predictd' \(predicted\); did you mean 'predicted'"):
         se.evaluate_table(source, actual="actual", predicted="predictd")
 
 
-def test_a_column_that_only_some_files_have_is_not_taken_for_nulls(tmp_path: Path):
+def test_a_column_that_only_some_files_have_is_refused(tmp_path: Path):
     written(table(), tmp_path / "a")
     written(table().drop_columns("predicted"), tmp_path / "b")
     with pytest.raises(se.InputError, match=r"b has no column 'predicted'"):
@@ -290,7 +290,7 @@ def test_a_column_that_only_some_files_have_is_not_taken_for_nulls(tmp_path: Pat
 
 
 @pytest.mark.parametrize("error", [OSError, pa.ArrowInvalid])
-def test_a_table_that_breaks_off_is_an_error_of_its_own(error: type[Exception]):
+def test_an_error_while_a_table_is_read_is_raised_as_an_input_error(error: type[Exception]):
     def batches() -> Iterator[pa.Table]:
         yield table()
         raise error("gone")
@@ -299,7 +299,7 @@ def test_a_table_that_breaks_off_is_an_error_of_its_own(error: type[Exception]):
         evaluated(batches())
 
 
-def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):
+def test_types_of_columns_are_checked_even_if_there_are_no_rows(tmp_path: Path):
     path = written(
         pa.table({"actual": pa.array([], pa.string()), "predicted": pa.array([], pa.string())}), tmp_path / "a"
     )
@@ -316,7 +316,7 @@ def test_columns_are_looked_at_even_if_there_are_no_rows(tmp_path: Path):
         ({"threshold": 0.5, "scores": "scores", "weight": 4}, "weight must be the name of a column, not 4"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: str):
+def test_invalid_options_are_refused(options: dict[str, Any], message: str):
     with pytest.raises(se.InputError, match=message):
         evaluated(table(), **options)
 
@@ -332,7 +332,7 @@ def test_what_is_no_table_is_refused(source: object):
     with pytest.raises(se.InputError, match=r"a data frame of Dask; call evaluate of streameval.adapters.dask$"):
         evaluated(SimpleNamespace(iloc=None, compute=None))
     with pytest.raises(se.InputError, match="source must be a path"):
-        evaluated(SimpleNamespace(iter_batches=None))  # as a dataset of Ray
+        evaluated(SimpleNamespace(iter_batches=None))  # like a dataset of Ray
     wide = pl.DataFrame({"actual": [[3]]}, schema={"actual": pl.List(pl.Int128)})
     for other in (pl.Series([["a"]]), wide, wide.with_columns(predicted="actual").lazy()):
         with pytest.raises(se.InputError, match=r"source is not an Arrow table: .*cast its columns"):
@@ -343,7 +343,7 @@ def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
     page = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)[:2]:
-        exec(block, names)  # noqa: S102  # what the page shows must run
+        exec(block, names)  # noqa: S102  # the code of the page must run
     assert names["scan"] == ["tags", "guess", "region"]
     names["ProcessPoolExecutor"] = ThreadPoolExecutor  # functions of a page cannot be sent to processes
     table = pa.table({"tags": [["cat"], ["dog"], []], "guess": [["cat"], ["cat"], []], "region": ["eu", "us", None]})
@@ -358,7 +358,7 @@ def test_the_adapter_of_the_page_gives_the_bytes_of_one_process(tmp_path: Path):
 
 
 @pytest.mark.parametrize("state", [3, None, "state", se.F1(), [b""]])
-def test_what_is_merged_must_be_bytes(state: Any):
+def test_merged_refuses_what_is_no_list_of_states_as_bytes(state: Any):
     job = Job.of(["f1_micro"], actual="a", predicted="b")
     with pytest.raises(se.MergeError, match=r"merged takes a list of states as bytes, as state\(\) makes them, not "):
         job.merged([state])
@@ -400,7 +400,7 @@ def test_cells_of_scores_are_read_from_strings_of_any_type():
         (None, r"column 's' is missing \(None\); .*null='empty'"),
     ],
 )
-def test_what_is_no_number_in_a_cell_of_scores_is_refused(cell: str | None, message: str):
+def test_invalid_cells_of_scores_are_refused(cell: str | None, message: str):
     for source in ([{"actual": "a", "s": cell}], pa.table({"actual": ["a"], "s": pa.array([cell], pa.string())})):
         with pytest.raises(se.InputError, match=message):
             se.evaluate_table(source, metrics=["ndcg"], actual="actual", scores="s", sep="|")

@@ -1,4 +1,4 @@
-"""Every kind of file, in Python and in the shell: read as it is meant, or refused with what to write instead."""
+"""Every kind of file, in Python and in the shell: it is read as intended, or refused with the option to add."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARGUMENTS = {"-a": "actual", "-p": "predicted", "-s": "scores"}
 
 
 def keywords(file: File) -> dict[str, Any]:
-    """The arguments of `evaluate_table` that the options of a command stand for."""
+    """The arguments of `evaluate_table` that correspond to the options of the command."""
     words = shlex.split(file.command)[3:]
     options = {ARGUMENTS.get(name, name.removeprefix("--")): value for name, value in zip(words[::2], words[1::2])}  # noqa: B905
     options |= {"labels": json.loads(options["labels"])} if "labels" in options else {}
@@ -36,7 +36,7 @@ def meant(file: File) -> se.Evaluator:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.name} {file.options}")
-def test_every_kind_of_file_is_read_as_meant_or_refused(
+def test_every_kind_of_file_is_read_as_intended_or_refused(
     file: File, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(tmp_path)

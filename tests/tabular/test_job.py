@@ -1,4 +1,4 @@
-"""Jobs: what is sent to workers, what comes back, and what cannot be one."""
+"""Jobs: what is sent to workers, the states that they send back, and arguments that are refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.tabular.test_arrow import METRICS, PRED, TRUE, job
     st.lists(st.tuples(*(st.lists(st.sampled_from("abcd"), max_size=3),) * 2, st.sampled_from("xyz")), max_size=15),
     st.data(),
 )
-def test_any_cut_into_workers_and_batches_gives_the_same_bytes(rows: list[Any], data: st.DataObject):
+def test_any_split_of_rows_into_workers_and_batches_gives_the_same_bytes(rows: list[Any], data: st.DataObject):
     true, pred, where = ([row[place] for row in rows] for place in range(3))
     kind = pa.list_(pa.string())
     table = pa.table(
@@ -37,7 +37,7 @@ def test_any_cut_into_workers_and_batches_gives_the_same_bytes(rows: list[Any], 
     assert result.to_bytes() == made.state([table])
 
 
-def test_a_job_is_bytes_and_strings_and_knows_what_to_scan():
+def test_a_job_consists_of_bytes_and_strings_and_names_the_columns_to_scan():
     made = job(by=["region", "actual"], weight="w")
     assert isinstance(made.empty, bytes)
     assert made.columns == se.Columns("actual", "predicted", weight="w", by=("region", "actual"))
@@ -61,7 +61,7 @@ def test_objects_are_copied_and_must_be_empty():
         job(metrics=se.Evaluator(), threshold=0.5)
 
 
-def test_a_sliced_says_itself_what_it_is_by():
+def test_a_sliced_passed_as_metrics_says_which_columns_to_slice_by():
     made = job(metrics=se.Sliced(se.Evaluator(METRICS), by=("region", "day"), max_slices=7))
     assert made.columns.by == ("region", "day")
     assert isinstance(made.fresh(), se.Sliced)
@@ -93,7 +93,7 @@ def test_columns_are_checked_by_a_schema_or_a_table_without_rows():
         job().check(pa.schema([("actual", lists), ("actual", lists), ("predicted", lists)]))
     with pytest.raises(se.LabelError, match="column 'actual' holds lists of bytes"):
         job().check(pa.schema({"actual": pa.list_(pa.binary()), "predicted": lists}))
-    vector = pa.struct({"type": pa.int8(), "values": pa.list_(pa.float64())})  # as Spark has them
+    vector = pa.struct({"type": pa.int8(), "values": pa.list_(pa.float64())})  # as Spark stores vectors
     for role in ("predicted", "scores"):
         with pytest.raises(se.InputError, match=r"column 'v' holds struct<type: int8, values: list<.*>>[;,] "):
             job(**{"predicted": None, role: "v"}, threshold=0.5).check(pa.schema({"actual": lists, "v": vector}))
@@ -105,7 +105,7 @@ def test_columns_are_checked_by_a_schema_or_a_table_without_rows():
             job().add(job().fresh(), wrong)
 
 
-def test_the_first_cells_of_each_state_are_looked_at():
+def test_the_first_cells_of_each_state_are_checked_for_likely_mistakes():
     with pytest.raises(se.InputError, match=r"column 'actual' holds rows of indicators; write 'True\|False' with 1"):
         job(sep="|").state([pa.table({"actual": ["True|False"] * 2, "predicted": ["True|True"] * 2})])
     with pytest.warns(se.DataWarning, match="column 'actual' holds the label 'nan'"):
@@ -137,6 +137,6 @@ except streameval.DependencyError as error:
         ({"scores": "s"}, "nothing requires scores; set threshold=0.5"),
     ],
 )
-def test_jobs_that_cannot_be_are_refused(options: dict[str, Any], message: str):
+def test_invalid_options_of_a_job_are_refused(options: dict[str, Any], message: str):
     with pytest.raises(se.InputError, match=message):
         job(**options)

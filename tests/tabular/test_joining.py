@@ -1,4 +1,4 @@
-"""Rows that belong together: of one example in a long table, and of two tables."""
+"""Rows of one example in a long table, and rows with the same key in two tables."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ def test_rows_without_a_partner_are_left_out_and_counted(tmp_path: Path):
 def test_a_missing_column_is_refused_by_the_name_of_its_file(suffix: str, tmp_path: Path):
     guess, truth = (written(rows, suffix, tmp_path / name) for rows, name in ((GUESS, "g"), (TRUTH, "t")))
     options = {"actual": "tags", "predicted": "guess", "join": "id"}
-    first = guess if suffix == "parquet" else truth  # which of both is looked at first
+    first = guess if suffix == "parquet" else truth  # the file that is read first
     for wrong, file in (("join", first), ("actual", truth), ("predicted", guess), ("mask", truth)):
         message = rf"^{re.escape(str(file))}(:\d)?: there is no column 'absent' \({wrong}\)"
         for null in ("error", "empty"):
             with pytest.raises(se.InputError, match=message):
                 se.evaluate_table(guess, truth=truth, null=null, **options | {wrong: "absent"})
-    if suffix == "jsonl":  # where one row may lack what another has
+    if suffix == "jsonl":  # in JSON Lines a single row may lack a column
         lacking = [TRUTH[0], {"id": TRUTH[1]["id"]}, *TRUTH[2:]]
         with pytest.raises(se.InputError, match=r"t.jsonl:2: there is no column 'tags' \(actual\)"):
             se.evaluate_table(guess, truth=written(lacking, suffix, tmp_path / "t.jsonl"), **options)
@@ -141,7 +141,7 @@ def test_maps_of_arrow_are_mappings_also_where_they_are_joined_with_rows():
     assert made == expected
 
 
-def test_mappings_of_different_labels_are_not_taken_for_columns():
+def test_mappings_with_different_labels_are_joined_as_mappings():
     truth = [{"id": 1, "tags": {"cat": True}}, {"id": 2, "tags": {"dog": True}}]
     made = se.Evaluator()
     made.update_many([{"cat"}, {"dog"}], [{"cat"}, {"cat"}])
@@ -152,7 +152,7 @@ def test_mappings_of_different_labels_are_not_taken_for_columns():
 
 
 @pytest.mark.parametrize("name", ["scores", "s_*"])
-def test_cells_are_read_beside_rows_as_beside_tables(name: str, tmp_path: Path):
+def test_cells_of_csv_are_read_when_they_are_joined_with_rows(name: str, tmp_path: Path):
     file, truth = tmp_path / "guess.csv", [{"id": "1", "tags": {"cat": True}}, {"id": "2", "tags": {"dog": True}}]
     file.write_text("id,scores,s_cat,s_dog,w\n1,cat:0.9|dog:0.2,0.9,0.2,2\n2,cat:0.6|dog:0.7,0.6,0.7,0.5\n")
     options = {"actual": "tags", "scores": name, "weight": "w", "threshold": 0.5, "truth": truth, "join": "id"}
@@ -162,7 +162,7 @@ def test_cells_are_read_beside_rows_as_beside_tables(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
-def test_truths_in_files_of_several_types_are_not_made_one(kind: str, tmp_path: Path):
+def test_truths_in_files_of_different_types_are_not_converted_to_one_type(kind: str, tmp_path: Path):
     truth = [{"id": number, "tags": tags} for number, tags in enumerate(([], [0, 1], [0.0, 1.0], [True, False]))]
     files = [written([row], kind, tmp_path / f"{row['id']}.{kind}") for row in truth]
     guess = [{"id": number, "guess": [0, 1]} for number in range(4)]
@@ -248,7 +248,7 @@ def test_nested_keys_are_looked_up_in_long_tables_and_in_truths(kind: Any):
         se.evaluate_table(kind(truth), actual="o.tag", predicted="o.tags")
 
 
-def test_rows_of_an_example_must_agree():
+def test_rows_of_an_example_that_contradict_each_other_are_refused():
     columns = {"example": "id", "label": "name", "actual": "y", "predicted": "hit"}
     with pytest.raises(se.InputError, match=r"example 'x': column 'y' has two values for label 'cat'"):
         se.evaluate_table(long([*LONG, LONG[0]]), **columns)
@@ -289,7 +289,7 @@ def test_columns_with_the_internal_mark_are_refused():
         se.evaluate_table(rows, truth=rows, join="id", actual="tags", predicted="tags\0truth")
 
 
-def test_messages_name_the_columns_of_the_truths_as_they_are():
+def test_messages_name_the_columns_of_the_truths_as_their_table_does():
     truth, guess = pd.DataFrame({"id": [1, 2], "tags": ["a,b", "c"]}), [{"id": 1, "guess": ["a"]}]
     options: dict[str, Any] = {"actual": "tags", "predicted": "guess", "join": "id"}
     with pytest.raises(se.InputError, match=r"column 'tags' of the truths .*string"):
@@ -304,7 +304,7 @@ def test_messages_name_the_columns_of_the_truths_as_they_are():
         se.evaluate_table(guesses, truth=wide, actual="true_*", predicted="pred_*", join="id")
 
 
-def test_warnings_name_the_columns_of_the_truths_as_they_are(tmp_path: Path):
+def test_warnings_name_the_columns_of_the_truths_as_their_table_does(tmp_path: Path):
     (tmp_path / "t.csv").write_text("id,tags\n1,a;b\n2,b;a\n")
     (tmp_path / "g.csv").write_text("id,guess\n1,a\n2,b\n")
     with pytest.warns(se.DataWarning, match=r"no cell of column 'tags' of the truths holds"):
@@ -312,7 +312,7 @@ def test_warnings_name_the_columns_of_the_truths_as_they_are(tmp_path: Path):
 
 
 @pytest.mark.parametrize("guess", WRITERS)
-def test_a_fault_of_a_truth_is_where_the_truth_is(guess: str, tmp_path: Path):
+def test_an_error_in_a_truth_names_the_line_of_the_file_of_truths(guess: str, tmp_path: Path):
     source = written([{"id": str(row["id"]), "guess": row["guess"]} for row in GUESS], guess, tmp_path / f"g.{guess}")
     truth = tmp_path / "t.jsonl"
     lists = ('["cat"]', '["cat", null]', '["dog"]', '["cat"]')

@@ -21,7 +21,7 @@ from tests.tabular.test_arrow import METRICS, PRED, TRUE, job, reference
 ROWS = [{"actual": true, "predicted": pred} for true, pred in zip(TRUE, PRED, strict=True)]
 FORMS: dict[str, Any] = {
     "mappings": dict,
-    "named tuples": lambda row: namedtuple("Row", row)(**row),  # noqa: PYI024  # made of any names
+    "named tuples": lambda row: namedtuple("Row", row)(**row),  # noqa: PYI024  # the fields are named by the row
     "objects": lambda row: make_dataclass("Row", row)(**row),
     "sets": lambda row: {name: set(labels) for name, labels in row.items()},
     "truths": lambda row: {name: dict.fromkeys(labels, True) for name, labels in row.items()},
@@ -41,7 +41,7 @@ def test_a_row_may_be_a_mapping_or_have_its_columns_as_attributes(form: str):
     assert counted([FORMS[form](row) for row in ROWS]).to_bytes() == reference().to_bytes()
 
 
-def test_tables_may_stand_among_rows():
+def test_a_list_of_rows_may_contain_tables():
     frame, table = pd.DataFrame(ROWS[:2]), pa.Table.from_pylist(ROWS[2:4])
     assert is_table(frame)
     assert is_table(table)
@@ -65,7 +65,7 @@ SCORES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("form", SCORES)
-def test_scores_may_stand_in_any_form(form: str):
+def test_scores_may_be_in_any_form(form: str):
     empty = se.Evaluator(["one_error", "roc_auc_micro"], labels=["a", "b"])
     rows = [{"actual": ["b"], "scores": SCORES[form]}]
     expected = empty.copy()
@@ -86,11 +86,11 @@ def test_integers_in_a_column_of_scores_are_scores(scores: Any, threshold: float
     frame = pd.DataFrame(rows)
     for source in (tmp_path / "a.jsonl", tmp_path / "a.csv"):
         assert se.evaluate_table(source, actual="actual", scores="scores", metrics=empty) == expected
-    with pytest.raises(se.InputError, match="holds lists of 64-bit integers; scores are"):  # where types are known
+    with pytest.raises(se.InputError, match="holds lists of 64-bit integers; scores are"):  # its columns have types
         se.evaluate_table(frame, actual="actual", scores="scores", metrics=empty)
 
 
-def test_scores_may_go_with_the_labels_of_another_column():
+def test_a_list_of_scores_may_belong_to_the_labels_of_another_column():
     empty = se.Evaluator(["one_error"])
     expected = empty.copy()
     expected.update(["b"], {"a": 0.9, "b": 0.2})
@@ -134,13 +134,13 @@ def test_malformed_scores_are_refused_in_one_family_of_errors(scores: Any):
     ("labels", "scores"),
     [(["a"], "x"), (["a"], 5), (["a"], {"a": 1.0}), (5, [1.0]), ("a", [1.0]), ({"a"}, [1.0]), ([["a"]], [1.0])],
 )
-def test_scores_go_with_labels_only_where_both_have_an_order(labels: Any, scores: Any):
+def test_scores_of_labels_in_another_column_are_refused_unless_both_are_lists(labels: Any, scores: Any):
     row = {"actual": ["a"], "predicted": labels, "scores": scores}
     with pytest.raises(se.InputError, match=r"^columns? '(predicted|scores)' "):
         counted([row], metrics=["one_error"], scores="scores")
 
 
-def test_rows_may_have_slots():
+def test_rows_may_have_slots_or_properties():
     kind = make_dataclass("Row", ["actual", "predicted"], slots=True)
     assert counted([kind(**row) for row in ROWS]) == counted(ROWS)
     computed = make_dataclass("Row", ["actual", "guess"], namespace={"predicted": property(lambda row: row.guess)})
@@ -167,7 +167,7 @@ def test_weights_masks_and_slices_are_columns():
         counted([row | {"w": None} for row in ROWS], weight="w")
 
 
-def test_nulls_are_refused_unless_they_are_said_to_be_empty():
+def test_nulls_are_refused_unless_null_is_empty():
     rows = [{"actual": None, "predicted": ["a"]}]
     with pytest.raises(
         se.InputError,
@@ -179,9 +179,9 @@ def test_nulls_are_refused_unless_they_are_said_to_be_empty():
 
 
 @pytest.mark.parametrize("kind", ["rows", "lines.jsonl", "array.json"])
-def test_keys_that_some_rows_lack_are_empty_lists_where_nulls_are(kind: str, tmp_path: Path):
+def test_keys_that_only_some_rows_lack_are_empty_lists_where_null_is_empty(kind: str, tmp_path: Path):
     rows: list[dict] = [{"predicted": ["a"]}, {"actual": ["a"]}, {}, {"actual": ["a"], "predicted": ["a", "b"]}]
-    rows *= 60  # more than one block has
+    rows *= 60  # more rows than fit into one block
     true, pred = ([row.get(name, []) for row in rows] for name in ("actual", "predicted"))
     names = {"actual": "actual", "predicted": "predicted"}
 
@@ -199,7 +199,7 @@ def test_keys_that_some_rows_lack_are_empty_lists_where_nulls_are(kind: str, tmp
     assert evaluated(rows, null="empty").to_bytes() == reference(true, pred).to_bytes()
     with pytest.raises(se.InputError, match="there is no column 'actual'"):
         evaluated(rows)
-    for size in (1, 3, len(rows)):  # a typing error
+    for size in (1, 3, len(rows)):  # no row has the column, because its name is misspelt
         with pytest.raises(se.InputError, match="there is no column 'predictions'"):
             evaluated(rows[3 : 3 + size], null="empty", predicted="predictions")
 

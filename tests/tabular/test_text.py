@@ -1,4 +1,4 @@
-"""CSV and JSON are read in Python as in the shell, and cells as whoever wrote them meant them."""
+"""CSV and JSON are read in Python as in the shell, and cells as the program that wrote them meant them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_files_of_text_are_read_by_their_names_and_beginnings(name: str, tmp_path: Path):
+def test_files_of_text_are_recognised_by_their_names_and_first_bytes(name: str, tmp_path: Path):
     path = written(tmp_path, name, FILES[name])
     assert evaluated(path) == expected()
     weighted = se.Evaluator()
@@ -79,8 +79,8 @@ def test_files_of_text_are_read_by_their_names_and_beginnings(name: str, tmp_pat
     assert evaluated(str(path), weight="w", by="region").total() == weighted
 
 
-def test_folders_say_columns_of_text_too(tmp_path: Path):
-    root = tmp_path / "guess=x"  # what a file has counts
+def test_names_of_folders_are_columns_for_files_of_text_too(tmp_path: Path):
+    root = tmp_path / "guess=x"  # the column of the file takes precedence
     for region in ("eu", "us"):
         rows = [{name: value for name, value in row.items() if name != "region"} for row in ROWS]
         written(tmp_path, f"guess=x/region={region}/a.csv", cells(rows))
@@ -90,14 +90,14 @@ def test_folders_say_columns_of_text_too(tmp_path: Path):
         assert result["eu"] == result["us"] == expected(ROWS * 2)
 
 
-def test_files_of_a_folder_that_a_pattern_matches_too_are_read_once(tmp_path: Path):
+def test_a_file_that_a_pattern_matches_directly_and_in_a_folder_is_read_once(tmp_path: Path):
     written(tmp_path, "days/1/a.jsonl", lines())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert evaluated(str(tmp_path / "days" / "**")) == expected()
 
 
-def test_rows_are_objects_of_python_or_tables():
+def test_an_iterable_may_contain_rows_and_tables():
     table = pa.Table.from_pylist(ROWS)
     for source in (ROWS, iter(ROWS), [*ROWS[:1], table[1:2], ROWS[2]], table.to_batches(max_chunksize=1)):
         assert evaluated(source) == expected()
@@ -129,7 +129,7 @@ def test_arrow_streams_are_read_from_files_and_from_what_hugging_face_saves(tmp_
 
 
 class Dataset:
-    """What a dataset of Hugging Face has."""
+    """A stand-in with the methods of a Hugging Face dataset that are called."""
 
     def __init__(self, table: pa.Table) -> None:
         self.table, self.column_names = table, table.column_names
@@ -148,7 +148,7 @@ class Dataset:
         return iter(self.table.to_pylist())
 
 
-def test_a_dataset_of_hugging_face_is_read_in_batches_or_by_rows_where_it_does_not_know_its_columns():
+def test_a_dataset_of_hugging_face_is_read_in_batches_or_by_rows_if_its_columns_are_unknown():
     dataset = Dataset(pa.Table.from_pylist(ROWS))
     assert evaluated(dataset, batch_size=2) == expected()
     dataset.column_names = None
@@ -189,7 +189,7 @@ WRITTEN = {
 }
 
 
-def test_quotes_around_labels_and_a_bracket_alone_are_read_as_they_stand():
+def test_quotes_around_labels_and_a_single_bracket_are_parts_of_labels():
     column = ['"a", "b"', '"a"', "[", "{"]
     result = evaluated(pa.table({"tags": column, "guess": column}), sep=",")
     assert result.labels == ('"a"', '"b"', "[", "{")
@@ -223,7 +223,7 @@ def test_integers_in_cells_have_at_most_64_bits(digits: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("form", WRITTEN)
-def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
+def test_cells_in_which_a_program_wrote_a_list_are_read_as_lists(form: str, tmp_path: Path):
     write, lists = WRITTEN[form]
     table = pa.table({"tags": [write(row) for row in lists], "guess": [write(row) for row in lists[::-1]]})
     pa.csv.write_csv(table, tmp_path / "a.csv")
@@ -260,7 +260,7 @@ def test_cells_that_write_a_list_out_are_lists(form: str, tmp_path: Path):
         "OrderedDict([('a', 1)])",
     ],
 )
-def test_cells_that_write_no_list_out_are_refused_or_labels(cell: str, tmp_path: Path):
+def test_cells_that_only_resemble_written_lists_are_refused_or_labels(cell: str, tmp_path: Path):
     pa.csv.write_csv(pa.table({"tags": ["b", cell], "guess": ["a", "b"]}), tmp_path / "a.csv")
     if cell[0] in "IdO" or (cell[0] in "[{" and cell not in ("[0, 10)", "[x] b")):
         with pytest.raises(se.InputError, match=r"a.csv:3: (the cell .* is not a list|column 'tags')"):
@@ -282,7 +282,7 @@ def test_cells_of_0_and_1_are_refused_as_lists_are(write: Any, tmp_path: Path):
     assert evaluated(tmp_path / "a.csv", rows="indicator") == indicators
 
 
-def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
+def test_scores_and_flags_may_be_in_cells(tmp_path: Path):
     scores = [{"cat": 0.9, "dog": 0.2}, {"cat": 0.1, "a:b": 0.7}]
     forms = [
         lambda row: "|".join(f"{label}:{value}" for label, value in row.items()), json.dumps, str,
@@ -316,11 +316,11 @@ def test_scores_and_flags_may_stand_in_cells(tmp_path: Path):
         ("[0.5 nan]", [0.5, math.nan]), ("np.int64(3),b", ["np.int64(3)", "b"]),
     ],
 )  # fmt: skip
-def test_what_a_word_in_a_cell_is_depends_on_the_brackets_around_it(cell: str, value: list[Any]):
+def test_the_type_of_a_word_in_a_cell_depends_on_the_brackets_around_it(cell: str, value: list[Any]):
     assert repr(list_of(cell, ",")) == repr(value)
 
 
-def test_scores_of_cells_go_with_labels_of_cells():
+def test_scores_in_a_cell_belong_to_the_labels_in_another_cell():
     empty = se.Evaluator(["one_error"], threshold=0.5)
     read = evaluated([{"tags": "a", "guess": "a|b", "s": "0.9|9007199254740993.5"}], scores="s", sep="|", metrics=empty)
     empty.update({"a"}, {"a": 0.9, "b": 9007199254740994.0})
@@ -330,20 +330,20 @@ def test_scores_of_cells_go_with_labels_of_cells():
 
 
 @pytest.mark.parametrize("text", ['{"tags": ["a"], "guess": []}\n', ' [\n {"tags": ["a"], "guess": []}]'])
-def test_what_begins_as_json_is_read_as_json_whatever_its_name(tmp_path: Path, text: str):
+def test_a_file_that_begins_like_json_is_read_as_json_whatever_its_name(tmp_path: Path, text: str):
     for name in ("a.csv", "a.tsv", "a.txt"):
         (tmp_path / name).write_text(text)
         assert evaluated(tmp_path / name).labels == ("a",)
 
 
-def test_a_file_without_a_byte_is_refused_among_others(tmp_path: Path):
+def test_an_empty_file_among_files_is_refused(tmp_path: Path):
     (tmp_path / "a.jsonl").write_bytes(b'{"tags": ["a"], "guess": []}\n')
     (tmp_path / "b.jsonl").touch()
     with pytest.raises(se.InputError, match=r"b.jsonl is empty; leave it out: \[\*filter\(os.path.getsize, paths\)\]$"):
         evaluated(f"{tmp_path}/*.jsonl")
 
 
-def test_strings_of_other_tables_are_split_where_sep_says_so():
+def test_strings_in_tables_and_rows_are_split_at_sep_and_refused_without():
     table = pa.table({"tags": ["cat, bird", "dog", None], "guess": ["cat,dog", "", "dog"]})
     rows = [{"tags": ["cat", "bird"], "guess": ["cat", "dog"]}, {"tags": ["dog"], "guess": []}]
     rows += [{"tags": [], "guess": ["dog"]}]
@@ -363,7 +363,7 @@ def test_strings_of_other_tables_are_split_where_sep_says_so():
         ),
         (["cat dog", "dog cat", ""], "but some hold ' ', such as 'cat dog'; if this separates labels, give sep=' '"),
         (["cat - dog", "dog - cat", ""], "such as 'cat - dog'; if this separates labels, give sep=' - '"),
-        (["cat,dog", "bird,cat"], "but some hold ','"),  # one of which is a cell of the other column
+        (["cat,dog", "bird,cat"], "but some hold ','"),  # the part "dog" is a cell of the other column
         (["cat; dog", "dog", "cat"], "but some hold ';'"),
         (["cat, dog", "dog", "bird", "fish"], "but some hold ','"),
         *(
@@ -383,7 +383,7 @@ def test_cells_that_are_probably_misread_are_warned_of_once(tags: list[str], mes
 
 
 @pytest.mark.parametrize("sep", [",", "; ", " ", " / "])
-def test_scores_without_the_separator_are_warned_of_as_labels_are(sep: str, tmp_path: Path):
+def test_scores_without_the_separator_are_warned_of_like_labels_without_it(sep: str, tmp_path: Path):
     rows = [(["cat", "dog"], [0.9, 0.2]), (["dog", "bird"], [1, 3e-1]), (["cat", "bird"], [0.3, 0.75])]
     scores = [sep.join(f"{label}:{value}" for label, value in zip(*row, strict=True)) for row in rows]
     pa.csv.write_csv(pa.table({"tags": ["cat", "dog", "bird"], "p": scores}), tmp_path / "a.csv")
@@ -400,7 +400,7 @@ def test_scores_without_the_separator_are_warned_of_as_labels_are(sep: str, tmp_
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", None])
-def test_strings_in_json_and_mappings_are_split_at_the_separator_that_they_hold(name: str | None, tmp_path: Path):
+def test_strings_in_json_and_mappings_are_split_at_sep_and_a_wrong_one_is_warned_of(name: str | None, tmp_path: Path):
     rows = [{"tags": tags, "guess": "dog"} for tags in ("cat|dog", "cat", "dog")]
     contents = {"a.json": json.dumps(rows), "a.jsonl": lines(rows)}
     source = rows if name is None else written(tmp_path, name, contents[name])
@@ -431,12 +431,12 @@ def test_labels_that_hold_commas_and_slashes_are_not_warned_of(tmp_path: Path):
 
 
 @pytest.mark.parametrize("flags", [("True", "False"), ("true", "false"), ("1.0", "0.0")])
-def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_path: Path):
+def test_cells_of_booleans_are_taken_for_indicators_and_not_for_labels(flags: tuple[str, str], tmp_path: Path):
     rows = ["|".join(flags[number >> place & 1] for place in range(3)) for number in range(8)]
     pa.csv.write_csv(pa.table({"tags": rows, "guess": rows[::-1]}), tmp_path / "a.csv")
     with pytest.raises(se.InputError, match=r"column 'tags' holds rows of indicators; write .* 1 for yes"):
         evaluated(tmp_path / "a.csv")
-    pa.csv.write_csv(pa.table({"tags": flags, "guess": ["x", "y"]}), tmp_path / "a.csv")  # one label each
+    pa.csv.write_csv(pa.table({"tags": flags, "guess": ["x", "y"]}), tmp_path / "a.csv")  # each cell is one label
     with pytest.warns(
         se.DataWarning, match=rf"column 'tags' holds only '{flags[0]}' and .* as labels; .* write 1 for yes"
     ):
@@ -452,7 +452,7 @@ def test_cells_of_booleans_are_rows_and_no_labels(flags: tuple[str, str], tmp_pa
     ("a.csv", "tags,guess\n{0},x\n"), ("a.json", "{0}"), ("a.json", '[{{"tags": {0}, "guess": []}}]'),
     ("a.jsonl", '{{"tags": {0}, "guess": []}}'),
 ])  # fmt: skip
-def test_lists_within_lists_without_end_are_refused(name: str, text: str, tmp_path: Path):
+def test_lists_that_are_nested_too_deeply_are_refused(name: str, text: str, tmp_path: Path):
     with pytest.raises(se.InputError, match=r"a\.(csv|json)l?:[12].*(nested too deeply|depth limit|depth exceeded)"):
         evaluated(written(tmp_path, name, text.format("[" * 100_000 + "]" * 100_000)))
 
@@ -481,11 +481,11 @@ def test_what_is_open_as_text_or_is_one_column_is_refused(tmp_path: Path):
         evaluated(io.StringIO("tags,guess"))
     with pytest.raises(se.InputError, match="source is not an Arrow table"):
         evaluated(pa.chunked_array([LISTS]))
-    with pytest.raises(se.InputError, match=r"source is not an Arrow table|a row must be a mapping"):  # before pandas 3
+    with pytest.raises(se.InputError, match=r"source is not an Arrow table|a row must be a mapping"):  # pandas 2
         evaluated(pd.Series(LISTS))
 
 
-def test_cells_of_digits_may_be_rows(tmp_path: Path):
+def test_cells_of_0_and_1_without_a_separator_are_refused_as_possible_indicators(tmp_path: Path):
     pa.csv.write_csv(pa.table({"tags": ["0101", "1100"], "guess": ["0111", "1000"]}), tmp_path / "a.csv")
     with pytest.raises(se.InputError, match="column 'tags' holds cells such as '0101', which may be rows of indic"):
         evaluated(tmp_path / "a.csv")
@@ -500,7 +500,7 @@ NESTED = [
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "parquet", "table", "pandas", "polars", "rows"])
-def test_a_dot_leads_into_what_a_column_holds(kind: str, tmp_path: Path):
+def test_a_name_with_a_dot_reads_a_key_of_the_objects_in_a_column(kind: str, tmp_path: Path):
     table = pa.Table.from_pylist(NESTED)
     pq.write_table(table, tmp_path / "a.parquet")
     written(tmp_path, "a.jsonl", lines(NESTED))
@@ -519,7 +519,7 @@ def test_a_dot_leads_into_what_a_column_holds(kind: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("holds", [[{"b": "cat"}], '{"b": ["cat"]}'])
-def test_a_dot_leads_into_objects_only(holds: Any, tmp_path: Path):
+def test_a_name_with_a_dot_is_refused_where_a_column_holds_no_objects(holds: Any, tmp_path: Path):
     path = written(tmp_path, "a.jsonl", lines([{"tags": {"a": holds}, "guess": ["cat"]}]))
     with pytest.raises(se.InputError, match=r"a.jsonl:1: column 'tags.a' must hold objects with 'b', not "):
         se.evaluate_table(path, actual="tags.a.b", predicted="guess")
@@ -537,16 +537,16 @@ def test_a_line_that_repeats_the_header_is_no_row(block: int, tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("header", ["\ufefftags,guess", "tags, guess"])
-def test_a_header_is_repeated_as_the_file_has_it(header: str, tmp_path: Path):
+def test_a_line_repeats_the_header_if_it_equals_the_line_in_the_file(header: str, tmp_path: Path):
     path = written(tmp_path, "a.csv", f"{header}\ncat,cat\n" * 2)
     with pytest.raises(se.InputError, match=r"a.csv:3: this line repeats the header; remove it"):
         evaluated(path)
 
 
-def test_a_refused_file_is_closed_once_the_error_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_refused_file_is_closed_when_its_error_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path, streams, opening = written(tmp_path, "a.csv", "tags,guess\ncat,cat\n" * 2), list[Any](), Path.open
     monkeypatch.setattr(Path, "open", lambda *args: streams.append(opening(*args)) or streams[-1])
-    gc.disable()  # which would close it later, and with a warning
+    gc.disable()  # the collector would close it later, with a warning
     try:
         with suppress(se.InputError):
             evaluated(path)
@@ -555,7 +555,7 @@ def test_a_refused_file_is_closed_once_the_error_is_gone(tmp_path: Path, monkeyp
         gc.enable()
 
 
-def test_columns_that_hold_their_names_in_different_rows_are_read_at_once(tmp_path, monkeypatch):
+def test_a_file_whose_column_names_occur_in_different_rows_takes_the_fast_path(tmp_path, monkeypatch):
     path = written(tmp_path, "a.csv", "tags,guess\ntags,cat\ndog,guess\n")
     monkeypatch.setattr("streameval.tabular.text._Csv.runs", None)
     assert evaluated(path) == expected([{"tags": ["tags"], "guess": ["cat"]}, {"tags": ["dog"], "guess": ["guess"]}])
@@ -571,8 +571,8 @@ def test_an_object_of_json_on_several_lines_is_explained(tmp_path: Path):
     '{"tags": ["cat"], "guess": []}{"tags": ["cat"], "guess": []}\n', '{"tags": ["\\ud800"], "guess": []}', "null",
     *(f'{{"tags": ["cat"], "guess": [], "loss": {word}}}' for word in ("NaN", "Infinity", "-Infinity", "Inf", "nan")),
 ])  # fmt: skip
-def test_no_parser_of_json_reads_what_json_is_not(line: str, tmp_path: Path):
-    for plain in ([], [{"tags": ["dog"], "guess": ["dog"]}]):  # the latter can be parsed by Arrow
+def test_what_is_not_json_is_refused_whichever_parser_reads_it(line: str, tmp_path: Path):
+    for plain in ([], [{"tags": ["dog"], "guess": ["dog"]}]):  # Arrow can parse the row of the second case
         path = written(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in plain) + line + "\n")
         with pytest.raises(se.InputError, match=rf"a\.jsonl:{len(plain) + 1}"):
             evaluated(path)
@@ -611,7 +611,7 @@ def test_a_row_without_any_value_is_refused_where_each_label_has_a_column(tmp_pa
             se.evaluate_table(path, actual="true_*", predicted="pred_*")
 
 
-def test_marks_within_cells_of_csv_are_not_taken_for_ends_of_cells_that_hold_rows(tmp_path: Path):
+def test_quotation_marks_within_plain_cells_do_not_open_or_close_cells(tmp_path: Path):
     lines = ["tags,guess,note", 'cat,dog,5" inch', *["cat,dog,x"] * 5, 'cat,dog,6" inch']
     (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
     with warnings.catch_warnings():
@@ -619,7 +619,7 @@ def test_marks_within_cells_of_csv_are_not_taken_for_ends_of_cells_that_hold_row
         assert evaluated(tmp_path / "a.csv").examples == 7
 
 
-@pytest.mark.parametrize("more", [[], ["cat"]])  # rows that Arrow may parse, and those that it may not
+@pytest.mark.parametrize("more", [[], ["cat"]])  # Arrow can parse the first rows, but not the second
 def test_quotes_within_cells_of_csv_are_refused_and_other_columns_are_not_decoded(more: list[str], tmp_path: Path):
     rows = 'tags,guess,note\n"cat","a ""dog""",ok\n' + "".join(f"{cell}\n" for cell in more)
     with pytest.raises(se.InputError, match=r"a\.csv:3: not CSV: ',' expected after"):
@@ -635,7 +635,7 @@ def test_quotes_within_cells_of_csv_are_refused_and_other_columns_are_not_decode
 @pytest.mark.parametrize("name", ["a.md", "a.csv", "a.txt"])
 @pytest.mark.parametrize("rule", ["|:-----|-----:|", "| --- | :---: |", "---|---", "--- | ---"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_the_rule_of_a_table_in_markdown_is_no_row(name: str, rule: str, end: str, tmp_path: Path):
+def test_the_line_below_the_header_of_a_markdown_table_is_no_row(name: str, rule: str, end: str, tmp_path: Path):
     rows = ["tags | guess", rule, *("{} | {}".format(*map(", ".join, row)) for row in zip(LISTS, LISTS, strict=True))]
     rows = [f"| {row} |" if "|" in rule[:1] and row != rule else row for row in rows[:-1]]
     (tmp_path / name).write_bytes(end.join(rows).encode())
@@ -646,7 +646,7 @@ def test_the_rule_of_a_table_in_markdown_is_no_row(name: str, rule: str, end: st
         evaluated(tmp_path / name, sep=",")
 
 
-def test_a_row_of_hyphens_is_a_row_where_it_is_no_rule(tmp_path: Path):
+def test_a_row_of_hyphens_is_a_row_where_it_is_not_the_line_below_a_markdown_header(tmp_path: Path):
     (tmp_path / "a.csv").write_text("tags|guess\n--|--\n---|---\n")
     assert evaluated(tmp_path / "a.csv", sep=",", rows="labels").examples == 2
 

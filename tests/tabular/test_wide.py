@@ -29,7 +29,7 @@ SCORES = np.array([[0.9, 0.6, 0.2], [0.1, 0.2, 0.3], [0.7, 0.5, 0.4], [0.8, 0.1,
 
 def wide(**more: list[Any]) -> pa.Table:
     columns: dict[str, Any] = {"id": range(4)}
-    for place in (2, 0, 1):  # in an order of their own
+    for place in (2, 0, 1):  # not in the order of LABELS
         columns |= {f"true_{LABELS[place]}": TRUE[:, place], f"{LABELS[place]}.p": SCORES[:, place]}
     columns |= {f"pred_{name}": PRED[:, place] == 1 for place, name in enumerate(LABELS)}
     return pa.table({**columns, **more})
@@ -49,7 +49,7 @@ def files(table: pa.Table, folder: Path) -> dict[str, Path]:
     return {kind: folder / f"a.{kind}" for kind in ("parquet", "csv", "jsonl")}
 
 
-def test_labels_that_are_numbered_may_be_in_another_order_on_each_side():
+def test_numbered_labels_may_be_in_a_different_order_on_each_side():
     rows = [
         {"t1": 1, "t0": 0, "p0": 1, "p1": 0, "m1": 0, "m0": 1},
         {"t1": 1, "t0": 1, "p0": 1, "p1": 1, "m1": 0, "m0": 0},
@@ -91,7 +91,7 @@ def test_empty_cells_are_masked_truths_and_files_agree_on_their_columns(tmp_path
                     predicted="pred_*")  # fmt: skip
 
 
-def test_labels_of_one_side_are_refused_or_ignored():
+def test_labels_with_a_column_on_one_side_only_are_refused_or_ignored():
     table = wide(true_d=[0, 0, 1, 1], pred_e=[1, 1, 1, 0])
     with pytest.raises(
         se.InputError, match=r"no actual column for \['e'\], and no predicted column for \['d'\]; .*'ignore'"
@@ -118,7 +118,7 @@ def test_labels_of_one_side_are_refused_or_ignored():
         ({"actual": "true_*", "predicted": "pred_*", "scores": "*.p", "threshold": 0.5}, "leave predicted out"),
     ],
 )
-def test_patterns_that_cannot_be_are_refused(columns: dict[str, Any], message: str):
+def test_invalid_patterns_are_refused(columns: dict[str, Any], message: str):
     with pytest.raises(se.InputError, match=message):
         se.evaluate_table(wide(), **columns)
 
@@ -132,10 +132,10 @@ def test_columns_of_strings_are_refused_with_what_they_should_hold():
 
 @with_each("place", [0, 1, 4_999, 8_191, 9_998, 9_999])
 @with_each("filler", ["0.5", "true", " "])
-def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by_one(place: int, filler: str):
+def test_the_first_cell_that_is_no_number_is_named_without_a_loop_over_all_cells(place: int, filler: str):
     cells = [filler] * 10_000
     cells[place:] = ["zz", *["yy"] * (len(cells) - place - 1)]
-    column = pa.chunked_array([cells[:3_000], cells[3_000:]])  # the first of all imports pandas
+    column = pa.chunked_array([cells[:3_000], cells[3_000:]])  # the first column in the process imports pandas
     calls = list[str]()
     sys.setprofile(lambda _frame, event, _arg: calls.append(event))
     try:
@@ -146,7 +146,7 @@ def test_the_first_cell_that_is_no_number_is_named_without_looking_at_all_one_by
     assert len(calls) < 2_000
 
 
-def test_values_that_are_none_are_named(tmp_path: Path):
+def test_invalid_values_are_named_with_their_line_and_column(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_x,t_y,p_x,p_y\n1,0,1,0\n1,0,2,0\n1,no,0,0\n")
     with pytest.raises(se.InputError, match=r"a.csv:3: column 'p_x' is 2(.0)?; "):
         se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
@@ -162,7 +162,7 @@ def test_values_that_are_none_are_named(tmp_path: Path):
 
 
 @pytest.mark.parametrize("cell", ["9007199254740993", "-9007199254740993", "9007199254740993.0", "0.1e400", "-1e400"])
-def test_cells_that_no_float64_equals_are_named_as_they_are_written(cell: str, tmp_path: Path):
+def test_numbers_that_no_float64_equals_are_refused_as_they_are_written(cell: str, tmp_path: Path):
     text = f"t_a,p_a,s_a,w,s\n1,1,{2**53},1e22,a:0.5\n1,1,0.5,0,a:1e300\n1,0,{cell},{cell},a:{cell}\n"
     (tmp_path / "a.csv").write_text(text)
     for name, columns in (
@@ -186,7 +186,7 @@ def test_a_column_of_scores_holds_no_booleans_wherever_blocks_are_cut(metric: st
 
 
 @pytest.mark.filterwarnings("ignore::streameval.DataWarning")
-def test_cells_that_are_wrong_only_together_have_a_place(tmp_path: Path):
+def test_errors_of_cells_that_contradict_earlier_cells_name_their_line(tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_a,p_a\n1.0,1\n0,1\n1,1\ntrue,0\n")
     with pytest.raises(se.InputError, match=r"a.csv:5: column 't_a' must hold 0 and 1, not 'true'$"):
         se.evaluate_table(tmp_path / "a.csv", actual="t_*", predicted="p_*")
@@ -199,7 +199,7 @@ def test_cells_that_are_wrong_only_together_have_a_place(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", [pa.decimal128(20, 17), pa.decimal256(50, 20)])
-def test_decimals_are_the_numbers_that_their_digits_are_in_text(kind: Any, tmp_path: Path):
+def test_decimals_are_read_as_the_floats_of_their_digits(kind: Any, tmp_path: Path):
     rng = random.Random(3)
     digits = [Decimal(rng.randrange(10**17)).scaleb(-17) for _ in range(300)]
     floats = [*map(float, digits)]
@@ -233,7 +233,7 @@ def test_decimals_are_the_numbers_that_their_digits_are_in_text(kind: Any, tmp_p
 
 
 @pytest.mark.parametrize("columns", [{"actual": "t_*", "predicted": "p_*"}, {"actual": "t_a", "predicted": "p_a"}])
-def test_a_name_that_two_columns_have_is_said(columns: dict[str, str], tmp_path: Path):
+def test_a_name_of_two_columns_is_refused(columns: dict[str, str], tmp_path: Path):
     (tmp_path / "a.csv").write_text("t_a,p_a,p_a\n1,1,0\n")
     with pytest.raises(se.InputError, match=r"a.csv:1: 2 columns are named 'p_a'; give each a name of its own"):
         se.evaluate_table(tmp_path / "a.csv", **columns)
