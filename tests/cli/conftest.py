@@ -1,4 +1,4 @@
-"""The command run in this process, with what it wrote."""
+"""A fixture that runs the command in this process and returns its status and output."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _PYTHON = re.compile(
     r"construct with|update_many|\bnp\.|\.astype|tolist|(float|int|str)\(|(?<!: )\by_(true|pred|score)\b|"
     r"\b(actual|example|join|keep|labels?|mask|nan|null|predicted|rows|scores|sep|threshold|truth|unknown)="
 )
-"""Words of the other interface, which no message of the command has."""
+"""Words of the Python interface, which must not be in messages of the command."""
 
 
 @pytest.fixture(autouse=True)
 def _processes_import_the_package_of_this_one(monkeypatch) -> None:
-    """Wherever they run: entries of PYTHONPATH may be relative, those of ``sys.path`` are not."""
+    """PYTHONPATH of processes is ``sys.path``, because relative entries fail where a process runs in another folder."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
 
 
@@ -44,7 +44,7 @@ _commands = cache(typer.main.get_command)
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys) -> Run:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(typer.main, "get_command", _commands)  # of all runs, as most take less time than to make them
+    monkeypatch.setattr(typer.main, "get_command", _commands)  # made once, because most runs take less time
 
     def command(*args: object, stdin: bytes | None = None) -> Ran:
         if stdin is not None:
@@ -53,7 +53,7 @@ def run(tmp_path, monkeypatch, capsys) -> Run:
         message = capsys.readouterr()
         assert "Traceback" not in message.err
         assert "\x1b" not in message.out + message.err  # no colours where there is no terminal
-        assert not _PYTHON.search(re.sub(r"'[^']*'|; columns in .*", "", message.err))  # but for data
+        assert not _PYTHON.search(re.sub(r"'[^']*'|; columns in .*", "", message.err))  # except in quoted data
         return Ran(code, message.out, message.err)
 
     return command

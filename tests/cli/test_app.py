@@ -1,4 +1,4 @@
-"""The other commands, help, version and completion."""
+"""Commands other than evaluate and watch, and help, version and completion."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_merging_states_gives_the_state_of_all_rows(names, run):
     assert {">one<", ">two<"} <= {*re.findall(">one<|>two<", Path("r.html").read_text(encoding="utf-8"))}
 
 
-def test_show_answers_for_metrics_that_were_not_asked_for_before(run):
+def test_show_computes_metrics_that_were_not_named_when_the_state_was_saved(run):
     ev = saved("one", ({"a"}, {"a", "b"}))
     ran = run("show", "one", "-m", "recall_micro", "-m", "f1_per_label", "-f", "json")
     assert json.loads(ran.out)["metrics"] == {"recall_micro": 1.0, "f1_per_label": records(ev.get("f1_per_label"))}
@@ -72,7 +72,7 @@ def test_compare_says_how_much_changed_and_gives_no_verdict(run):
     assert "a            0.0000  1.0000  +1.0000\n" in out
 
 
-def test_what_loops_and_ledgers_save_is_displayed_compared_and_merged_as_the_state_in_it(run):
+def test_checkpoints_and_ledgers_are_displayed_compared_and_merged_as_the_state_in_them(run):
     ev = saved("state", ({"a"}, {"b"}), ({"b"}, {"b"}))
     ledger = se.Ledger(ev - ev)
     ledger.put("shard", 1, ev)
@@ -86,7 +86,7 @@ def test_what_loops_and_ledgers_save_is_displayed_compared_and_merged_as_the_sta
         assert run("report", "held", "-o", "page.html").code == 0
 
 
-def test_a_shard_of_several_ledgers_is_merged_once(run):
+def test_a_shard_that_is_in_two_ledgers_is_merged_once(run):
     shards = {"a": saved("one", ({"a"}, {"b"}), ({"b"}, {"b"})), "b": saved("two", ({"a"}, {"a"}))}
     for name in ("ab", "a", "b"):
         ledger = se.Ledger(shards["a"] - shards["a"])
@@ -153,7 +153,7 @@ def test_markdown_has_the_columns_of_csv_for_thresholds_and_metrics_too(run):
     assert "| a\\|b  |    0.9000 | 1.0000 | 1.0000 |" in run("thresholds", "state", "-f", "markdown").out
 
 
-def test_the_sample_is_written_with_commands_that_give_one_result_for_each_form(run):
+def test_demo_writes_a_sample_and_prints_commands_that_agree_for_both_of_its_forms(run):
     ran = run("demo", "--write", "a folder")
     commands = [shlex.split(line)[1:] for line in ran.out.splitlines() if line.startswith("  streameval ")]
     wide, lists, thresholds = (run(*command, "-f", "json") for command in commands)
@@ -170,7 +170,7 @@ def test_the_sample_is_written_with_commands_that_give_one_result_for_each_form(
     assert run("demo", "--write", "a folder/photos.csv/x").code == 2
 
 
-def test_the_version_tells_the_kernel(run):
+def test_version_names_the_kernel(run):
     assert run("--version").out == f"streameval {se.__version__} ({kernel.BACKEND} kernel)\n"
 
 
@@ -182,7 +182,7 @@ def test_help_is_plain_and_fits_its_width(run, monkeypatch, command):
     assert ("FILE... [OPTIONS]" in text) is (command == "evaluate")
     assert not re.search(r"[{}]|<\w", text.replace("{label: number}", ""))
     assert max(map(len, text.splitlines())) <= 80
-    assert ("--digits" in text) == (command not in ("report", "metrics"))  # which write no values as text
+    assert ("--digits" in text) == (command not in ("report", "metrics"))  # these two write no values as text
     assert "\nExit status:\n  0 success; 1 a check failed; 2 wrong usage or input; 130 " in text
     assert run("help", command).out == text
 
@@ -192,7 +192,7 @@ def test_four_examples_of_every_help_page_run(run, tmp_path, monkeypatch, comman
     def ctrl_c(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("streameval.cli.reading.sleep", ctrl_c)  # at the end of a file that is watched
+    monkeypatch.setattr("streameval.cli.reading.sleep", ctrl_c)  # called at the end of a watched file
     examples = re.search(r"(?s)\nExamples:\n(.*?)\n\n", run(*command.split(), "--help").out)[1].splitlines()
     assert len(examples) == 4
     rows = [{"true": [tag], "predicted": ["a"], "region": tag} for tag in "ab"]
@@ -213,7 +213,7 @@ def test_four_examples_of_every_help_page_run(run, tmp_path, monkeypatch, comman
         assert ran.out or command == "report"
 
 
-def test_a_page_is_of_one_state_or_compares_several(run):
+def test_a_page_displays_one_state_or_compares_two(run):
     for name, guess in (("old.state", "a"), ("new.state", "b")):
         saved(name, ({"a"}, {guess}))
     assert run("report", "old.state", "-o", "one.html", "--title", "<Tags>", "--meta", "model=v7=x").code == 0
@@ -264,10 +264,10 @@ def test_the_shell_completes_commands_options_metrics_and_columns(run, monkeypat
         monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
         line = r"^([\w-]+)" if shell != "zsh" else r'^(?:_arguments.*\(\()?"([\w-]+)"'
         names = re.findall(line, run().out, re.MULTILINE)
-        assert [name for name in names if name != "are"] == completions.split()  # in fish help has lines of its own
+        assert [name for name in names if name != "are"] == completions.split()  # fish has further lines with help
 
 
-def test_thresholds_are_of_all_rows_and_also_of_a_state_with_slices(run):
+def test_thresholds_of_a_state_with_slices_are_those_of_all_rows(run):
     run("demo", "--write", "d")
     columns = "d/photos.jsonl", "-a", "true", "-s", "scores"
     assert run("evaluate", *columns, "-m", "roc_auc", "--by", "region", "--save", "sliced.state").code == 0
@@ -276,7 +276,7 @@ def test_thresholds_are_of_all_rows_and_also_of_a_state_with_slices(run):
     assert (refused.code, "there is no option --by" in refused.err) == (2, True)
 
 
-def test_without_its_libraries_one_line_says_how_to_get_them(monkeypatch, capsys):
+def test_without_typer_one_line_says_how_to_install_it(monkeypatch, capsys):
     monkeypatch.setattr(cli, "find_spec", lambda name: None if name == "typer" else object())
     assert cli.main([]) == 2
     assert capsys.readouterr().err == "streameval: the command line needs typer; run pip install 'streameval[cli]'\n"
@@ -284,9 +284,9 @@ def test_without_its_libraries_one_line_says_how_to_get_them(monkeypatch, capsys
 
 @pytest.mark.parametrize(
     "args",
-    ["-m streameval metrics", "-m streameval metrics -f json", "-OO -m streameval"],  # by rich, by us, no docstrings
+    ["-m streameval metrics", "-m streameval metrics -f json", "-OO -m streameval"],  # by rich; by us; with -OO
 )
-def test_the_module_is_the_command_and_a_closed_pipe_is_no_error(args):
+def test_python_m_runs_the_command_and_a_closed_pipe_is_no_error(args):
     command = [sys.executable, *args.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
         process.stdout.close()
@@ -295,7 +295,7 @@ def test_the_module_is_the_command_and_a_closed_pipe_is_no_error(args):
 
 
 @pytest.mark.parametrize(
-    ("args", "failed", "one"),  # pipe of output and errors
+    ("args", "failed", "one"),  # one: whether output and errors share a pipe
     [
         ("evaluate rows.jsonl -a tags -p guess -m f1_micro --fail-if f1_micro<0.9 -f json", "f1_micro<0.9 (", False),
         ("evaluate rows.jsonl -a tags -p guess -m f1_micro --fail-if f1_micro<0.9 -f table", "f1_micro<0.9 (", True),
@@ -305,7 +305,7 @@ def test_the_module_is_the_command_and_a_closed_pipe_is_no_error(args):
         ("compare old.state old.state --fail-if change(f1_micro)<0 -f json", None, False),
     ][:: 2 if BRIEF else 1],
 )
-def test_a_check_fails_also_where_the_reader_of_a_pipe_has_ended(tmp_path, args, failed, one):
+def test_a_failed_check_sets_the_status_even_if_the_reader_of_the_pipe_has_ended(tmp_path, args, failed, one):
     (tmp_path / "rows.jsonl").write_text('{"tags": ["a"], "guess": ["a"]}\n{"tags": ["a"], "guess": ["b"]}\n')
     saved(str(tmp_path / "old.state"), ({"a"}, {"b"}))
     command = [sys.executable, "-m", "streameval", *args.split()]
@@ -322,7 +322,7 @@ def test_without_a_command_the_help_is_displayed(run):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only there are streams closed by the shell")
-def test_streams_that_are_closed_are_no_error_unless_they_are_needed(tmp_path, monkeypatch):
+def test_closed_standard_streams_are_no_error_unless_they_are_needed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def ended(shell: str) -> tuple[int, str, str]:
@@ -338,7 +338,7 @@ def test_streams_that_are_closed_are_no_error_unless_they_are_needed(tmp_path, m
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only there does a shell say the status of the first of two commands")
-def test_nobody_who_reads_changes_no_status(tmp_path, monkeypatch):
+def test_the_status_is_the_same_where_nothing_reads_the_output(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("r.csv").write_text("t_a,t_b,s_a,s_b\n1,0,0.9,0.1\n0,1,0.2,0.3\n")
     expected = {
@@ -360,7 +360,7 @@ def test_nobody_who_reads_changes_no_status(tmp_path, monkeypatch):
             json.dump(statuses, file)
     """
     reader, writer = os.pipe()
-    os.close(reader)  # before anything is written
+    os.close(reader)  # nothing reads the pipe from the start
     subprocess.run([sys.executable, "-c", program, *expected], stdout=writer, stderr=writer, check=False)
     os.close(writer)
     assert json.loads(Path("statuses.json").read_text()) == expected
@@ -375,7 +375,7 @@ def test_a_full_disk_is_reported_in_one_line():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")  # noqa: PTH110
-def test_a_full_disk_under_what_is_noted_changes_no_status():
+def test_a_full_disk_under_standard_error_changes_no_status():
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         command = [sys.executable, "-m", "streameval", "nothing"]
         assert subprocess.run(command, stdout=subprocess.DEVNULL, stderr=full, check=False).returncode == 2
@@ -397,7 +397,7 @@ def test_tables_have_as_many_decimals_as_asked_for(tmp_path, capsys, form, digit
 
 
 @pytest.mark.parametrize(("color", "colored"), [("auto", False), ("always", True), ("never", False)])
-def test_what_is_no_terminal_is_colored_only_where_that_is_asked_for(monkeypatch, tmp_path, capsys, color, colored):
+def test_output_that_is_no_terminal_is_colored_only_with_color_always(monkeypatch, tmp_path, capsys, color, colored):
     monkeypatch.setenv("TERM", "dumb")
     state = se.Evaluator(["f1_micro"])
     state.update({"cat"}, {"cat", "dog"})
@@ -410,7 +410,7 @@ def test_what_is_no_terminal_is_colored_only_where_that_is_asked_for(monkeypatch
 
 
 class Writer:
-    """All that redirected output needs to be."""
+    """An object with only the methods that a redirected stream needs."""
 
     def __init__(self) -> None:
         self.content = ""

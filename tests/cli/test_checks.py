@@ -33,7 +33,7 @@ COMMAND = "evaluate", "-", "-a", "a", "-p", "p", "--by", "by"
     ("recall_per_label[by] >= 0", "failed: recall_per_label[by] >= 0 (by=eu, label y: 1; 4 of 4 fail)"),
     ("recall_per_label[by] < 1", "failed: recall_per_label[by] < 1 (by=us, label x: 0; 2 of 4 fail)"),
 ])  # fmt: skip
-def test_a_check_that_fails_is_status_1_and_a_line(run, check, line):
+def test_a_check_that_fails_sets_status_1_and_prints_a_line(run, check, line):
     ran = run(*COMMAND, "--fail-if", check, "--save", "state", stdin=ROWS)
     assert (ran.code, ran.err) == (int(bool(line)), line and line + "\n")
     assert "f1_micro" in ran.out
@@ -43,7 +43,7 @@ def test_a_check_that_fails_is_status_1_and_a_line(run, check, line):
     assert run("merge", "state", "other", "--fail-if", check).code == ran.code
 
 
-def test_each_check_has_its_line(run):
+def test_each_failed_check_has_a_line(run):
     checks = ("--fail-if", "f1_micro < 0.7", "--fail-if", "f1_micro < 0.6", "--fail-if", "mcc_macro < 1")
     ran = run(*COMMAND, *checks, "-m", "f1_micro", stdin=ROWS)
     assert (ran.code, [line.split()[1] for line in ran.err.splitlines()]) == (1, ["f1_micro", "mcc_macro"])
@@ -76,7 +76,7 @@ def test_what_is_no_check_is_refused_before_a_row_is_read(run, check, message):
     )
 
 
-def test_checks_of_rows_that_are_not_there_and_of_what_is_undefined_are_status_2(run):
+def test_checks_of_missing_slices_and_of_undefined_values_set_status_2(run):
     ran = run(*COMMAND, "--fail-if", "f1_micro[by=mars] < 1", stdin=ROWS)
     assert (ran.code, "[by=mars] is not a slice; there are by=eu, by=us" in ran.err) == (2, True)
     ran = run(*COMMAND[:-2], "--fail-if", "f1_micro[x] < 1", stdin=ROWS)
@@ -104,7 +104,7 @@ def test_changes_are_checked_where_states_are_compared(run, check, line):
     refused(run("compare", "old", "new", "--fail-if", "f1_micro < 1"), "write 'change(f1_micro) < -0.01'")
 
 
-def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
+def test_the_workflow_on_the_page_of_the_command_line_runs_unchanged(run, tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     job = page.partition("```yaml\n")[2].partition("```")[0]
     steps = [" ".join(step.split()).removeprefix("> ") for step in re.findall(r"run: (.*(?:\n {10}\S.*)*)", job)][1:]
@@ -123,11 +123,11 @@ def test_the_job_of_the_page_on_checks_runs_as_it_stands(run, tmp_path):
     assert json.loads(Path("results.json").read_text())["examples"] == 2
     for name in ("changes.md", "summary.md"):
         Path(name).unlink()
-    subprocess.run(["/bin/bash", "-c", steps[-1]], check=True, cwd=tmp_path, env=env)  # where evaluate has failed
+    subprocess.run(["/bin/bash", "-c", steps[-1]], check=True, cwd=tmp_path, env=env)  # as after a failure of evaluate
     assert not Path("summary.md").exists()
 
 
-def test_compare_says_that_its_checks_are_of_changes(run):
+def test_compare_refuses_a_check_that_is_not_of_a_change(run):
     se.Evaluator().save("state")
     ran = run("compare", "state", "state", "--fail-if", "f1_micro < 0.5")
     refused(ran, "of compare; write 'change(f1_micro) < -0.01' or 'change(f1_micro)[region=us] < 0'")

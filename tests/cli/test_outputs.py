@@ -1,4 +1,4 @@
-"""No command writes over what it reads, nor, unless it is told to, over what it did not write."""
+"""No command overwrites a file that it reads, nor, without --force, a file that streameval did not write."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def content() -> dict[str, bytes]:
     ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--truth", "t.json", "--join", "id", "--save", "t.json"),
     ("show", "one", "--report", "one"), ("merge", "one", "two", "--report", "two"),
 ])  # fmt: skip
-def test_what_is_read_is_never_written(run, folder, args, force):
+def test_a_file_that_is_read_is_never_written_even_with_force(run, folder, args, force):
     before = content()
     refused(run(*args, *force), f"{args[-2]} {Path(args[-1])} is a file that is read; name another")
     assert content() == before
@@ -84,7 +84,7 @@ def test_two_results_need_two_files(run, folder, args, names):
     ("demo", "--report"), ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"),
     ("show", "one", "-o"), ("metrics", "-o"),
 ])  # fmt: skip
-def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, folder, args):
+def test_a_foreign_file_is_replaced_with_force_only_and_a_file_of_ours_without(run, folder, args):
     is_json = args[-1] == "-o" or args[0] == "thresholds"
     name = "thesis.html" if args[-1] == "--report" else "thesis.json" if is_json else "thesis.tex"
     path = Path(name)
@@ -96,11 +96,11 @@ def test_a_file_of_somebody_else_is_replaced_by_force_and_ours_without(run, fold
     ours = path.read_bytes()
     assert ours != b"x"
     assert run(*args, name).code == 0
-    time = rb"\d\d:\d\d( UTC)?"  # of a page
+    time = rb"\d\d:\d\d( UTC)?"  # pages contain the time
     assert re.sub(time, b"", path.read_bytes()) == re.sub(time, b"", ours)
 
 
-def test_ours_is_what_begins_as_we_write_it(folder):
+def test_a_file_counts_as_ours_if_it_begins_like_one_or_is_empty(folder):
     path = Path("thesis.tex")
     for foreign in (
         b"<!doctype html><title>streameval</title>",
@@ -121,7 +121,7 @@ def test_ours_is_what_begins_as_we_write_it(folder):
     ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("evaluate", "d.jsonl", *COLUMNS, "--report"),
     ("thresholds", "s.jsonl", "-a", "a", "-s", "s", "--save"), ("report", "one", "-o"), ("metrics", "-o"),
 ])  # fmt: skip
-def test_a_name_that_ends_as_a_folder_is_no_file(run, folder, args):
+def test_a_name_that_ends_with_a_slash_is_refused(run, folder, args):
     before = content()
     refused(run(*args, "new/"), "new/ names a folder; name a file in it")
     assert content() == before
@@ -131,7 +131,7 @@ def test_devices_are_written_to(run, folder):
     command = ["evaluate", "d.jsonl", *COLUMNS, "--save", "/dev/null", "--report", "/dev/null"]
     assert run(*command).code == 0
     assert Path("/dev/null").is_char_device()
-    reading, writing = os.pipe()  # as of the shell's >(gzip > state.gz)
+    reading, writing = os.pipe()  # as the shell makes for >(gzip > state.gz)
     assert run("merge", "one", "two", "--save", f"/dev/fd/{writing}").code == 0
     assert se.Evaluator.from_bytes(os.read(reading, 10_000)).examples == 2
     os.close(reading)
@@ -142,12 +142,12 @@ def test_devices_are_written_to(run, folder):
     ("evaluate", "d.jsonl", *COLUMNS, "--save"), ("merge", "one", "two", "--save"), ("show", "one", "--report"),
     ("report", "one", "--output"), ("show", "one", "--format", "json", "--output"),
 ])  # fmt: skip
-def test_a_hyphen_is_no_name_of_a_file(run, folder, args):
+def test_a_hyphen_is_refused_as_the_name_of_an_output(run, folder, args):
     refused(run(*args, "-"), f"{args[-1]} - does not stand for standard output; name a file, or /dev/stdout")
     assert not Path("-").exists()
 
 
-def test_a_merged_state_may_be_replaced_by_the_sum(run, folder):
+def test_one_of_the_merged_states_may_be_replaced_by_their_sum(run, folder):
     for name, examples in (("one", 2), ("./two", 3)):
         ran = run("merge", "one", "two", "--save", name)
         assert (ran.code, ran.err) == (0, f"{Path(name)} was one of the merged states, and now holds their sum\n")
@@ -173,7 +173,7 @@ def test_a_ledger_is_replaced_by_its_sum_only_by_force(run, folder, name):
     assert se.load("ledger").examples == 2
 
 
-def test_a_state_with_a_limit_is_merged_into_one_without(run, folder):
+def test_the_label_limit_of_the_first_state_holds_for_a_merge(run, folder):
     few = se.Evaluator(label_limit=2)
     few.update({"cat"}, {"dog"})
     few.save("few")
@@ -185,7 +185,7 @@ def test_a_state_with_a_limit_is_merged_into_one_without(run, folder):
 
 
 @pytest.mark.parametrize("name", ["n" * 256, "absent/state", "d.jsonl/state"])
-def test_what_cannot_be_written_is_reported_before_a_row_is_read(run, folder, name):
+def test_an_output_that_cannot_be_written_is_reported_before_a_row_is_read(run, folder, name):
     Path("bad.jsonl").write_bytes(b"{")
     for option in ("--save", "--report", "--output"):
         name += ".json" * (option == "--output")
@@ -193,7 +193,7 @@ def test_what_cannot_be_written_is_reported_before_a_row_is_read(run, folder, na
 
 
 @pytest.mark.parametrize(("suffix", "asked"), [*((suffix, "") for suffix in SUFFIXES), (".json", "cp1252")])
-def test_a_pipe_takes_the_bytes_of_a_file_also_where_text_is_in_another_encoding(folder, monkeypatch, suffix, asked):
+def test_a_pipe_gets_the_bytes_of_a_file_whatever_the_encoding_of_the_system(folder, monkeypatch, suffix, asked):
     monkeypatch.setenv("PYTHONIOENCODING", asked)
     row = {"labels": ["caf\xe9", "\u65e5\n\u672c", "\U0001f600"], "guess": ["caf\xe9"]}
     Path("d.jsonl").write_text(json.dumps(row), encoding="utf-8")
@@ -207,7 +207,7 @@ def test_a_pipe_takes_the_bytes_of_a_file_also_where_text_is_in_another_encoding
     assert pipe.buffer.getvalue() == written.encode(asked or "utf-8", "backslashreplace")
 
 
-def test_a_disk_that_becomes_full_takes_nothing_of_what_is_displayed(run, folder, monkeypatch):
+def test_a_disk_that_becomes_full_does_not_cut_what_is_displayed(run, folder, monkeypatch):
     def full(_file: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -1,4 +1,4 @@
-"""What a person sees on a terminal, and that Ctrl-C ends a process whose input goes on."""
+"""What a terminal displays while rows are counted, and that Ctrl-C ends a process whose input goes on."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ LINES = b"".join(orjson.dumps({"tags": true, "guess": guess}) + b"\n" for true, 
 COMMAND = [sys.executable, "-m", "streameval"]
 COLUMNS = ["-a", "tags", "-p", "guess", "--save", "state"]
 MANY = ["r.jsonl"] * 2000
-"""A file that takes minutes to count, though it is small."""
+"""A small file, named so often that counting takes minutes."""
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PATIENCE = 120.0
-"""Seconds after which a process that says nothing is taken for stuck. Nothing waits so long that works."""
+"""Seconds after which a process without output is considered stuck; a process that works never takes so long."""
 
 
 def library(rows=ROWS) -> se.Evaluator:
@@ -59,14 +59,14 @@ class Terminal:
 
     @property
     def raw(self) -> str:
-        return self._read.decode(errors="ignore")  # the last character may be half read
+        return self._read.decode(errors="ignore")  # the last bytes may be a part of a character
 
     @property
     def text(self) -> str:
         return ESCAPE.sub("", self.raw)
 
     def until(self, seen: Callable[[str], object]) -> None:
-        """Wait until the text is as it should be."""
+        """Read until a condition holds for the text on the screen."""
         end = time.monotonic() + PATIENCE
         while not seen(self.text):
             ready, _, _ = select.select([self.master], [], [], max(0.0, end - time.monotonic()))
@@ -74,12 +74,12 @@ class Terminal:
             self._read += os.read(self.master, 65536)
 
     def rest(self) -> str:
-        """All text, once nothing writes any more."""
+        """All text of the screen, after every process has closed it."""
         os.close(self.slave)
         while True:
             try:
                 data = os.read(self.master, 65536)
-            except OSError:  # how Linux says that the other end is closed
+            except OSError:  # Linux raises this when the other end is closed
                 data = b""
             if not data:
                 os.close(self.master)
@@ -132,7 +132,7 @@ def test_a_stream_shows_its_values_while_it_is_still_open(tmp_path):
 
 
 def test_the_live_table_keeps_up_with_a_stream_that_pauses(tmp_path):
-    """Rows that come soon after others are shown too, though drawing is rare."""
+    """Rows that arrive shortly after a redraw are displayed too, although the table is not redrawn for each."""
     screen = Terminal()
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": screen.slave}
     with started(tmp_path, ["-", *COLUMNS], **streams) as process:
@@ -142,7 +142,7 @@ def test_the_live_table_keeps_up_with_a_stream_that_pauses(tmp_path):
                 screen.until(lambda text, number=number: f"{3 * number} examples" in text)
 
 
-def test_ctrl_c_ends_a_stream_that_is_open_with_what_was_counted(tmp_path):
+def test_ctrl_c_ends_an_open_stream_and_prints_and_saves_what_was_counted(tmp_path):
     screen = Terminal()
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": screen.slave}
     with started(tmp_path, ["-", *COLUMNS, "-f", "json"], **streams) as process:
@@ -156,10 +156,10 @@ def test_ctrl_c_ends_a_stream_that_is_open_with_what_was_counted(tmp_path):
     assert se.load(tmp_path / "state") == library()
 
 
-def test_ctrl_c_ends_a_stream_where_there_is_no_terminal(tmp_path):
+def test_ctrl_c_ends_an_open_stream_where_there_is_no_terminal(tmp_path):
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with started(tmp_path, ["-", *COLUMNS, "-f", "json"], **streams) as process:
-        for _ in range(2):  # what came first is counted once what came second is read
+        for _ in range(2):  # rows are counted when the next rows are read
             feed(process, LINES)
             while waiting(process):
                 assert process.poll() is None
@@ -172,15 +172,15 @@ def test_ctrl_c_ends_a_stream_where_there_is_no_terminal(tmp_path):
     assert se.load(tmp_path / "state").examples == json.loads(counts)["examples"]
 
 
-def test_ctrl_c_is_noticed_where_it_comes_just_before_a_read_of_a_stream(monkeypatch):
-    """A signal that another thread takes interrupts no call of the main thread, like one that comes before the call."""
+def test_ctrl_c_just_before_a_read_of_a_stream_is_noticed(monkeypatch):
+    """A signal before a read interrupts no call; the test sends one like it, which another thread receives."""
     read, write = os.pipe()
     interrupt = threading.Timer(0.1, lambda: signal.pthread_kill(threading.get_ident(), signal.SIGINT))
-    end = threading.Timer(10.0, os.close, [write])  # where it is not noticed
+    end = threading.Timer(10.0, os.close, [write])  # ends the stream if the signal is not noticed
     with os.fdopen(read) as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         end.start()
-        with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # which may come at once
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012  # the signal may come at once
             interrupt.start()
             next(Source(STDIN, (STDIN,), None).blocks(Columns("tags", "guess")))
         assert end.is_alive()
@@ -194,7 +194,7 @@ def waiting(process: subprocess.Popen[bytes]) -> int:
     return struct.unpack("i", held)[0]
 
 
-def test_files_have_a_live_table_and_ctrl_c_ends_them_with_what_was_counted(tmp_path):
+def test_files_have_a_live_table_and_ctrl_c_prints_and_saves_what_was_counted(tmp_path):
     (tmp_path / "r.jsonl").write_bytes(LINES * 20_000)
     screen = Terminal()
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": screen.slave}
@@ -211,7 +211,7 @@ def test_files_have_a_live_table_and_ctrl_c_ends_them_with_what_was_counted(tmp_
 
 @pytest.mark.parametrize("columns", ["100", "30"])
 @pytest.mark.parametrize(("patience", "pause"), [(0.0, 0.0), (60.0, 0.0), (60.0, 60.0)])
-def test_a_table_that_fits_is_drawn_only_where_counting_takes_long_or_it_was_asked_for_and_is_gone_in_the_end(
+def test_the_live_table_fits_and_is_drawn_only_if_counting_takes_long_or_on_request_and_is_erased(
     monkeypatch, columns, patience, pause
 ):
     class Screen(io.StringIO):
@@ -236,11 +236,11 @@ def append(path: Path, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_file_is_watched_while_it_grows_until_a_signal_shows_and_saves(tmp_path, stop):
+def test_a_growing_file_is_watched_until_a_signal_ends_it_with_output_and_a_saved_state(tmp_path, stop):
     path, screen = tmp_path / "r.jsonl", Terminal()
     append(path, b"")
     streams = {"stdin": subprocess.DEVNULL, "stdout": screen.slave, "stderr": screen.slave}
-    default = partial(signal.signal, stop, signal.SIG_DFL)  # which `nohup` takes from what it starts
+    default = partial(signal.signal, stop, signal.SIG_DFL)  # restored, because under `nohup` the signal is ignored
     with started(tmp_path, ["r.jsonl", *COLUMNS], "watch", **streams, preexec_fn=default) as process:
         screen.until(lambda text: "no examples" in text and "Ctrl-C ends" in text)
         append(path, LINES + LINES[:10])
@@ -253,7 +253,7 @@ def test_a_file_is_watched_while_it_grows_until_a_signal_shows_and_saves(tmp_pat
 
 
 @pytest.mark.parametrize("end", ["truncated", "replaced", "replaced within a line"])
-def test_a_watched_file_gives_a_line_of_json_every_so_often_in_a_pipe_until_it_is_rotated(tmp_path, end):
+def test_watch_writes_lines_of_json_into_a_pipe_until_the_file_is_truncated_or_replaced(tmp_path, end):
     path = tmp_path / "r.csv"
     append(path, b"tags,guess\ncat|bird,cat\n")
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -281,27 +281,27 @@ def test_a_watched_file_gives_a_line_of_json_every_so_often_in_a_pipe_until_it_i
     ("r.jsonl", gzip.compress(LINES, mtime=0), "r.jsonl is compressed by gzip, which is read whole"),
     ("-", None, "watch follows one file"),
 ])  # fmt: skip
-def test_what_cannot_grow_is_not_watched(run, tmp_path, name, data, message):
+def test_watch_refuses_files_that_cannot_be_read_while_they_grow(run, tmp_path, name, data, message):
     if data is not None:
         (tmp_path / name).write_bytes(data)
     ran = run("watch", name, "-a", "tags", "-p", "guess")
     assert (ran.code, message in ran.err) == (2, True)
 
 
-def test_a_folder_of_several_files_is_not_watched(run, tmp_path):
+def test_watch_refuses_a_folder_with_more_than_one_file(run, tmp_path):
     for name in ("r.jsonl", "s.jsonl"):
         (tmp_path / name).write_bytes(LINES)
     ran = run("watch", ".", "-a", "tags", "-p", "guess")
     assert (ran.code, "watch follows one file" in ran.err) == (2, True)
 
 
-def test_watch_names_no_option_that_it_lacks(run, tmp_path):
+def test_errors_of_watch_name_no_option_that_watch_lacks(run, tmp_path):
     (tmp_path / "r.jsonl").write_bytes(LINES)
     ran = run("watch", "r.jsonl", "-a", "nothing", "-p", "guess")
     assert (ran.code, "there is no column 'nothing'" in ran.err, "--truth" in ran.err) == (2, True, False)
 
 
-def test_a_terminal_that_waits_for_input_is_told_how_to_end_it(tmp_path):
+def test_a_terminal_that_waits_for_input_says_how_to_end_it(tmp_path):
     screen = Terminal()
     streams = {"stdin": screen.slave, "stdout": screen.slave, "stderr": screen.slave}
     with started(tmp_path, ["-", *COLUMNS], **streams) as process:
@@ -311,11 +311,11 @@ def test_a_terminal_that_waits_for_input_is_told_how_to_end_it(tmp_path):
         assert process.wait(PATIENCE) == 0
 
 
-def test_what_came_after_the_last_line_of_json_is_written_at_the_end_and_saved(run, tmp_path, monkeypatch):
+def test_rows_after_the_last_line_of_json_are_written_at_the_end_and_saved(run, tmp_path, monkeypatch):
     def ctrl_c(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("streameval.cli.reading.sleep", ctrl_c)  # at the end of the file
+    monkeypatch.setattr("streameval.cli.reading.sleep", ctrl_c)  # called at the end of the file
     for rows, counted in ((LINES, [3]), (b"", [0])):
         (tmp_path / "r.jsonl").write_bytes(rows)
         ran = run("watch", "r.jsonl", *COLUMNS, "--every", "1h")

@@ -89,14 +89,14 @@ def test_weights_masks_and_slices_come_from_their_columns(run, tmp_path, name):
     assert se.load("state") == expected
 
 
-def test_patterns_and_several_files_are_counted_together(run, tmp_path):
+def test_files_and_patterns_are_counted_together(run, tmp_path):
     write(tmp_path)
     assert run("evaluate", "r.*", "r.csv", *COLUMNS, "--save", "state").code == 0
     assert se.load("state") == library(ROWS * 5)
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
-def test_a_stream_on_standard_input_is_recognised_by_how_it_begins(run, tmp_path, name):
+def test_the_format_of_standard_input_is_recognised_by_its_first_bytes(run, tmp_path, name):
     write(tmp_path)
     assert run("evaluate", "-", *COLUMNS, "--save", "state", stdin=(tmp_path / name).read_bytes()).code == 0
     assert se.load("state") == library()
@@ -107,7 +107,7 @@ def test_a_stream_on_standard_input_is_recognised_by_how_it_begins(run, tmp_path
     gzip.compress(jsonl([{"id": Random(0).randbytes(9000).hex(), "y_true": row["tags"], "guess": []} for row in ROWS])),
     ("guess," + ",".join(map(str, range(9_000))) + ",y_true\n" + f"a|b{',1' * 9_000},a\n" * 3).encode(),
 ], ids=["JSON Lines", "gzip", "CSV"])  # fmt: skip
-def test_the_column_of_true_labels_is_found_on_standard_input_whatever_the_length_of_its_first_row(run, data):
+def test_the_column_of_true_labels_is_recognised_on_standard_input_however_long_its_rows_are(run, data):
     ran = run("evaluate", "-", "--predicted", "guess", "--save", "state", stdin=data)
     assert (ran.code, ran.err) == (0, "true labels: column 'y_true'\n")
     ran = run("evaluate", "-", "-a", "y_true", "--predicted", "guess", "--save", "named", stdin=data)
@@ -117,7 +117,7 @@ def test_the_column_of_true_labels_is_found_on_standard_input_whatever_the_lengt
 def test_no_row_of_a_pipe_is_lost_to_a_search_for_its_columns(run):
     rows = jsonl([{"y_true": row["tags"], "guess": row["guess"]} for row in ROWS])
     for words in (("-p", "guess"), ("-a", "y_true"), ("-a", "y_true", "-p", "guess", "--save", "state")):
-        reading, writing = os.pipe()  # as of the shell's <(gunzip rows.gz)
+        reading, writing = os.pipe()  # as the shell makes for <(gunzip rows.gz)
         os.write(writing, rows)
         os.close(writing)
         ran = run("evaluate", f"/dev/fd/{reading}", *words)
@@ -144,7 +144,7 @@ def test_scores_are_objects_or_pairs_or_numbers_with_labels(run, tmp_path, form)
     assert se.load("state") == expected
 
 
-def test_scores_in_csv_stand_behind_colons(run, tmp_path):
+def test_scores_in_csv_follow_the_last_colon_after_a_label(run, tmp_path):
     (tmp_path / "s.csv").write_text("tags,p\ncat,cat:0.9;a:b:0.1\n", encoding="utf-8")
     assert run("evaluate", "s.csv", "-a", "tags", "-s", "p", "--sep", ";", "--save", "state").code == 0
     assert se.load("state").labels == ("a:b", "cat")
@@ -157,7 +157,7 @@ def test_best_thresholds_are_accepted_by_evaluate(run, tmp_path):
     assert json.loads(ran.out)["metrics"]["f1_macro"] == pytest.approx((1.0 + 0.8) / 2)
 
 
-def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(run, tmp_path):
+def test_beta_and_zero_division_apply_to_metrics_that_do_not_name_them(run, tmp_path):
     write(tmp_path)
     names = "fbeta_micro,fbeta_micro(beta=3),precision_per_label"
     ran = run("evaluate", "r.jsonl", *COLUMNS, "-m", names, "--beta", "2", "--zero-division", "1", "-f", "json")
@@ -170,7 +170,7 @@ def test_beta_and_zero_division_are_for_metrics_that_do_not_say_it_themselves(ru
     assert per_label == ev.get("precision_per_label(zero_division=1)")
 
 
-def test_a_window_tells_of_the_last_rows_only(run, tmp_path):
+def test_a_window_has_the_values_of_the_last_rows_only(run, tmp_path):
     write(tmp_path)
     ran = run("evaluate", "r.jsonl", *COLUMNS, "--window", "2", "-f", "json")
     assert json.loads(ran.out)["windows"][0]["metrics"]["f1_micro"] == library(ROWS[1:]).get("f1_micro")
@@ -179,7 +179,7 @@ def test_a_window_tells_of_the_last_rows_only(run, tmp_path):
 
 @pytest.mark.parametrize("block", [1, 7, 60, 2**20])
 @pytest.mark.parametrize("name", ["r.jsonl", "r.csv"])
-def test_where_blocks_are_cut_does_not_matter(run, tmp_path, monkeypatch, block, name):
+def test_the_state_does_not_depend_on_where_blocks_are_cut(run, tmp_path, monkeypatch, block, name):
     monkeypatch.setattr(reading, "BLOCK", block)
     write(tmp_path)
     text = b"\xef\xbb\xbf" + (tmp_path / name).read_bytes().rstrip(b"\n").replace(b'}\n{"t', b'}\r\n\n{"t')
@@ -203,7 +203,7 @@ def test_lines_are_read_as_the_library_reads_their_lists(pairs, escaped):
     assert count_rows(job, io.BufferedReader(io.BytesIO(text))) == library(rows)
 
 
-def test_table_markdown_csv_and_json_tell_the_same_value(run, tmp_path):
+def test_table_markdown_csv_and_json_contain_the_same_value(run, tmp_path):
     write(tmp_path)
     options = "evaluate", "r.jsonl", *COLUMNS, "--by", "region", "--window", "2", "-f"
     value = library().get("f1_micro")
@@ -248,14 +248,14 @@ def test_too_many_bad_rows_end_with_the_limit_that_would_pass(run, tmp_path, mon
     lines = {".": b'{"truth":["a"],"guess":["a"]}\n', "!": b"{\n"}
     (tmp_path / "r.jsonl").write_bytes(b"".join(lines[row] for row in rows))
     options = ["--skip-bad"] if limit is None else ["--max-bad", limit]
-    named = ["-a", "truth"] * (rows == "!")  # else the column is found in the first good row
+    named = ["-a", "truth"] * (rows == "!")  # otherwise the column is recognised in the first good row
     ran = run("evaluate", "r.jsonl", *named, "-p", "guess", *options, "--save", "state")
     assert (ran.code, message in ran.err) == (2 if message else 0, True)
     assert (tmp_path / "state").exists() == (not message)
 
 
 @pytest.mark.parametrize("data", [b"", b"tags,guess\n", gzip.compress(b"", mtime=0)])
-def test_input_without_rows_makes_an_empty_state_where_that_is_allowed(run, tmp_path, data):
+def test_input_without_rows_gives_an_empty_state_with_allow_empty(run, tmp_path, data):
     (tmp_path / "e.csv").write_bytes(data)
     assert run("evaluate", "e.csv", *COLUMNS, "--save", "state").code == 2
     ran = run("evaluate", "e.csv", *COLUMNS, "--allow-empty", "--save", "state")
@@ -268,7 +268,7 @@ def test_input_without_rows_makes_an_empty_state_where_that_is_allowed(run, tmp_
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv", "-"])
-def test_true_labels_are_in_the_one_column_with_a_usual_name(run, tmp_path, name):
+def test_true_labels_are_by_default_the_only_column_with_a_usual_name(run, tmp_path, name):
     write(tmp_path, [{**row, "labels": row["tags"]} for row in ROWS])
     data = (tmp_path / "r.jsonl").read_bytes()
     ran = run("evaluate", name, "-p", "guess", "--save", "state", stdin=data)
@@ -277,12 +277,12 @@ def test_true_labels_are_in_the_one_column_with_a_usual_name(run, tmp_path, name
     assert "give --actual COLUMN" in run("evaluate", name, "-p", "labels", stdin=data).err
 
 
-def test_ctrl_c_prints_saves_and_ends_with_130(run, tmp_path, monkeypatch):
+def test_ctrl_c_prints_and_saves_what_was_counted_and_ends_with_status_130(run, tmp_path, monkeypatch):
     write(tmp_path)
     first = Counting.add
 
     def add(self: Counting, block) -> None:
-        os.kill(os.getpid(), signal.SIGINT)  # while counting: it must wait until the block is counted
+        os.kill(os.getpid(), signal.SIGINT)  # the interrupt must wait until the block is counted
         first(self, block)
 
     monkeypatch.setattr(Counting, "add", add)
@@ -310,7 +310,7 @@ def test_ctrl_c_ends_a_wait_at_once():
     assert count([Waiting()], counting, lambda _: None, allow_empty=False, limit=None)
 
 
-def test_a_second_ctrl_c_does_not_wait():
+def test_a_second_ctrl_c_interrupts_at_once():
     def interrupted_twice() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
@@ -327,7 +327,7 @@ def test_a_second_ctrl_c_does_not_wait():
         ("r.csv", "tags,guess\n1|0|1,1|1|1\n0|0|1,0|1|1\n"),
     ],
 )
-def test_rows_of_0_and_1_are_refused_until_the_command_says_what_they_are(run, tmp_path, name, text):
+def test_rows_of_0_and_1_are_refused_without_the_option_rows(run, tmp_path, name, text):
     (tmp_path / name).write_text(text)
     command = "evaluate", name, "-a", "tags", "-p", "guess", "-m", "f1_micro", "-f", "json"
     refused = run(*command)
@@ -338,7 +338,7 @@ def test_rows_of_0_and_1_are_refused_until_the_command_says_what_they_are(run, t
     assert json.loads(run(*command, "--rows", "labels").out)["metrics"]["f1_micro"] == 6 / 7
 
 
-def test_folders_and_what_their_names_say_are_read_as_in_python(run, tmp_path):
+def test_folders_and_the_values_in_their_names_are_read_as_in_python(run, tmp_path):
     for region in ("eu", "us"):
         (tmp_path / "d" / f"region={region}").mkdir(parents=True)
         rows = [{name: row[name] for name in ("tags", "guess")} for row in ROWS]
@@ -362,7 +362,7 @@ def test_cells_that_are_probably_misread_are_warned_of_on_stderr(mark, advice, r
     assert se.load("state").labels == ("cat", "dog")
 
 
-def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
+def test_options_name_columns_of_labels_declared_labels_and_the_meaning_of_null(run, tmp_path):
     (tmp_path / "w.csv").write_text("t_a,t_b,t_c,p_a,p_b\n1,0,1,1,1\n0,1,1,0,1\n")
     command = "evaluate", "w.csv", "--actual", "t_*", "-p"
     assert "give --unknown ignore to drop these" in run(*command, "p_*").err
@@ -391,13 +391,13 @@ def test_wide_columns_labels_and_nulls_have_options(run, tmp_path):
      "name these on both sides, as by a pattern such as 'p_*'\n"),
     ("1,0,1,0", "-a t_b -s p_* -t .5", "column 't_b' holds only 0 and 1, but the labels have columns of their own"),
 ])  # fmt: skip
-def test_what_is_wrong_with_columns_of_labels_is_said_in_the_words_of_the_command(run, cells, options, message):
+def test_errors_in_columns_of_labels_are_in_the_words_of_the_command(run, cells, options, message):
     (Path("w.csv")).write_text(f"t_a,t_b,p_a,p_b\n{cells}\n")
     ran = run("evaluate", "w.csv", *options.split())
     assert (ran.code, message in ran.err) == (2, True), ran.err
 
 
-def test_labels_that_are_called_0_and_1_may_stand_beside_their_columns(run):
+def test_a_list_of_the_labels_0_and_1_is_accepted_where_columns_declare_these_labels(run):
     Path("w.csv").write_text("t_0,t_1,p\n1,0,0\n1,1,0|1\n0,1,1\n")
     assert "f1_micro,1.0" in run("evaluate", "w.csv", "-a", "t_*", "-p", "p", "-f", "csv").out
 
@@ -406,7 +406,7 @@ def test_labels_that_are_called_0_and_1_may_stand_beside_their_columns(run):
     ("n.csv", "tags,p\na,a:0.5\na,a:nan\n"), ("n.jsonl", '{"tags": ["a"], "p": {"a": "NaN"}}\n'),
     ("n.csv", "tags,p\na,a:nan|b:0.5\n"),
 ])  # fmt: skip
-def test_scores_that_are_no_numbers_bring_advice_for_the_shell(run, name, text):
+def test_errors_for_scores_that_are_no_numbers_have_advice_for_the_shell(run, name, text):
     Path(name).write_text(text)
     for more in (["-t", "0.5"], ["-m", "ndcg"]):
         ran = run("evaluate", name, "-a", "tags", "-s", "p", *more)
@@ -414,13 +414,13 @@ def test_scores_that_are_no_numbers_bring_advice_for_the_shell(run, name, text):
         assert name.endswith("jsonl") or ran.err.endswith("leave the label out, or skip the row with --skip-bad\n")
 
 
-def test_lists_do_not_slice(run):
+def test_a_column_of_lists_is_refused_by_the_option_by(run):
     Path("l.jsonl").write_text('{"t": ["a"], "p": ["b"]}\n')
     ran = run("evaluate", "l.jsonl", "-a", "t", "-p", "p", "--by", "t")
     assert (ran.code, ran.err[:52]) == (2, "streameval: l.jsonl:1: column 't' (--by) is ['a'], o")
 
 
-def test_long_tables_and_two_files_have_options(run, tmp_path):
+def test_options_read_long_tables_and_join_two_files(run, tmp_path):
     rows = [("1", "cat", 1, 1), ("1", "dog", 0, 1), ("2", "dog", 1, 0)]
     (tmp_path / "l.csv").write_text("id,tag,y,p\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows))
     command = "evaluate", "l.csv", "-a", "y", "-p", "p", "--save", "state"
@@ -473,7 +473,7 @@ def test_a_limit_reads_the_first_rows_of_all_files_and_no_bad_one_after_them(run
     assert se.load("state") == library(ROWS + ROWS[:1])
 
 
-def test_a_limit_is_of_rows_that_are_examples(run, tmp_path):
+def test_the_option_limit_is_refused_where_rows_are_joined_or_watched(run, tmp_path):
     write(tmp_path)
     ran = run("evaluate", "r.csv", *COLUMNS, "--limit", "1", "--truth", "r.jsonl", "--join", "note")
     assert (ran.code, "--limit is for rows that are read one by one; leave --truth out" in ran.err) == (2, True)
@@ -489,7 +489,7 @@ def test_predictions_beside_scores_are_explained_where_decisions_are_asked_for(r
 
 
 @pytest.mark.skipif(os.name != "posix", reason="only there one process becomes several")
-def test_small_files_are_read_before_others_are_imported_that_are_not_needed(tmp_path):
+def test_small_files_are_read_without_importing_pandas_or_polars(tmp_path):
     program = """if True:
         import os, sys
         import streameval.cli.app  # once for all children, each of which reads one file

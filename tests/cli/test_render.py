@@ -1,4 +1,4 @@
-"""Whatever labels, slices and files are called, each has cells, keys and rows of its own in every format."""
+"""Labels, slices and files of any name have cells, keys and rows of their own in every format."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LABELS = [
 
 @pytest.fixture
 def hostile(run):
-    """A state of which each label has another value."""
+    """Values of a saved state, in which each label has a different one."""
     ev = se.Evaluator(["recall_per_label", "f1_micro"], labels=LABELS)
     for at in range(1, len(LABELS) + 1):
         ev.update(LABELS[:at], LABELS[:1])
@@ -71,8 +71,8 @@ def test_each_label_has_a_row_in_csv(run, hostile):
     assert out.splitlines()[0] == "scope,label,metric,value,bound_low,bound_high"
 
 
-def test_raw_leaves_labels_as_they_are(run):
-    labels = [label for label in LABELS if "\x1b" not in str(label)]  # `run` forbids it in what is written
+def test_raw_writes_labels_unchanged(run):
+    labels = [label for label in LABELS if "\x1b" not in str(label)]  # `run` asserts that no output contains it
     se.Evaluator(["f1_per_label"], labels=labels).save("state")
     rows = cells(run("show", "state", "-f", "csv", "--raw").out)
     assert [row["label"] for row in rows if row["metric"] == "f1_per_label"] == [str(label) for label in labels]
@@ -100,10 +100,10 @@ def test_each_label_has_a_cell_in_markdown(run, hostile):
     assert r"| \\x1b\]0;x\\x07 " in out
 
 
-SLICES = [None, True, 1, "", "'", "1", "=x", "None", "OTHER", "True", "x, b=y"]  # in their order
+SLICES = [None, True, 1, "", "'", "1", "=x", "None", "OTHER", "True", "x, b=y"]  # in the order of slices
 
 
-def test_each_slice_has_cells_and_records_and_a_place_in_the_page(run, tmp_path):
+def test_each_slice_has_cells_records_and_a_heading_of_its_own_in_every_format(run, tmp_path):
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by=("a", "b"), cross=[("a", "b")], max_slices=len(SLICES))
     last = max(((typed(f"value {number}", "a"),) for number in range(100)), key=rank_of)  # it has no slice
     for value in [*SLICES, last[0][1]]:
@@ -150,7 +150,7 @@ def test_thresholds_of_labels_that_look_alike_are_read_back(run, tmp_path):
 
 
 @with_each("how", ["table", "markdown"])
-def test_of_many_labels_those_with_the_largest_support_are_written(run, how):
+def test_with_top_the_labels_with_the_largest_support_are_written(run, how):
     ev = se.Evaluator(["f1_micro"])
     ev.update_many([["few"], ["some"], ["some"], ["most"], ["most"], ["most"]], [["few"], ["some"], [], [], [], []])
     ev.save("state")
@@ -194,7 +194,7 @@ def scored(*scores: dict[str, float], metrics=("roc_auc_micro", "roc_auc_per_lab
 
 
 @with_each("how", ["table", "markdown", "csv"])
-def test_bounds_that_are_infinite_are_written_of_a_value_and_of_a_change(run, how):
+def test_infinite_bounds_of_values_and_changes_are_written(run, how):
     ev = se.Evaluator(["log_loss_micro(eps=0)"])
     ev.update_many([["a"], ["a"]], [{"a": 5e-324}, {"a": 1e-320}])
     ev.save("state")
@@ -205,7 +205,7 @@ def test_bounds_that_are_infinite_are_written_of_a_value_and_of_a_change(run, ho
         assert re.sub("[|,]| to ", " ", line).split()[-2:] == ends
 
 
-def test_bounds_of_a_change_hold_the_changes_that_both_bounds_allow_and_hardly_more(run):
+def test_bounds_of_a_change_contain_all_differences_of_both_bounds_and_hardly_more(run):
     rng, metrics = np.random.default_rng(7), ["roc_auc_micro", "average_precision_macro", "f1_micro"]
     evaluators = {name: se.Evaluator(metrics, threshold=0.55) for name in "ab"}
     for name, ev in evaluators.items():
@@ -242,7 +242,7 @@ def test_json_says_why_a_metric_has_no_value(run):
 
 
 def numbers_of(scope: str, part: dict):
-    """The numbers of a part of a file of JSON as rows of CSV, with bounds."""
+    """The numbers of a part of the JSON output, as tuples like rows of CSV, with bounds."""
     yield from ((scope, None, name, part[name], None) for name in ("examples", "weight"))
     for metric, value in part["metrics"].items():
         bounds = part["bounds"].get(metric)
@@ -309,7 +309,7 @@ def test_tables_wrap_in_a_narrow_terminal_and_lose_nothing(width, rows):
         assert sum(" cat " in line for line in lines) == (rows if table is numbers else 0)
 
 
-def test_long_names_break_after_underscores_and_sums_of_weights_have_their_points_below_each_other():
+def test_long_names_break_after_underscores_and_decimal_points_are_aligned():
     names = ["label_ranking_average_precision", "f1"]
     table = Table("t", "", [Column("metric", "label", names), Column("support", "count", [1234.25, 0.0625])])
     console = Console(file=io.StringIO(), width=40, force_terminal=True, color_system=None)
@@ -328,7 +328,7 @@ def test_a_wide_terminal_has_bars_of_values_from_0_to_1(width, bars):
     assert [line.count("█") for line in console.file.getvalue().splitlines()[-4:]] == bars
 
 
-def test_a_pipe_has_every_word_and_no_blanks_at_the_ends_of_lines(run):
+def test_output_into_a_pipe_is_not_shortened_and_has_no_trailing_blanks(run):
     out = run("metrics").out
     assert all(line == line.rstrip() for line in out.splitlines())
     assert all(entry.summary in out for entry in se.catalogue())
@@ -365,7 +365,7 @@ def test_slices_have_few_metrics_with_the_worst_first(run):
 
 def test_slices_have_the_same_order_in_the_terminal_and_on_the_page(run):
     sliced = se.Sliced(se.Evaluator(), by="region")
-    # Of "few" the subset accuracy is the worst, of "wrong" F1 is.
+    # "few" has the worst subset accuracy, "wrong" has the worst F1.
     for region, guesses in (("few", ["abcde", "abcde"]), ("wrong", ["f", "abcdef"]), ("best", ["abcdef"] * 2)):
         for guess in guesses:
             sliced.update([*"abcdef"], [*guess], where={"region": region})
@@ -386,7 +386,7 @@ def test_slices_have_the_same_order_in_the_terminal_and_on_the_page(run):
     assert re.search(r"\nregion +examples state +examples other ", run("compare", "state", "other").out)
 
 
-def test_a_window_of_all_rows_is_left_out_and_names_that_stand_for_others_are_explained(run):
+def test_a_window_of_all_rows_is_left_out_and_the_full_names_of_metrics_are_printed(run):
     ran = run("evaluate", "-", "-a", "a", "-p", "p", "-w", "5", "-m", "F1", stdin=b'{"a":["x"],"p":["x"]}\n')
     assert ran.err == "F1 -> f1_macro\n--window 5 is left out: there are no more than 1 row\n"
     assert "last" not in ran.out
@@ -410,7 +410,7 @@ def test_empty_states_say_so_with_status_0(run):
 
 @pytest.mark.filterwarnings("ignore:scores from .* none of 300 examples:streameval.DataWarning")
 @pytest.mark.parametrize("threshold", [0.5, 0.37, 0.0, 2.0])
-def test_show_makes_predictions_of_saved_scores(run, threshold):
+def test_show_applies_a_threshold_to_saved_scores(run, threshold):
     rng = np.random.default_rng(7)
     truth, scores = rng.random((300, 4)) < 0.4, rng.normal(0.5, 0.2, (300, 4))
     names = ["f1_micro", "f1_macro", "recall_per_label", "mcc_macro", "predicted_cardinality"]
@@ -431,7 +431,7 @@ def test_show_makes_predictions_of_saved_scores(run, threshold):
     )
 
 
-def test_show_says_if_scores_near_the_threshold_leave_counts_open(run):
+def test_show_warns_if_the_threshold_is_within_a_bin_of_scores_and_counts_are_uncertain(run):
     ev = se.Evaluator(["roc_auc_micro"], labels=["a"])
     ev.update_many(np.array([[1], [0], [1], [0]]), np.array([[0.50211], [0.50212], [0.50214], [0.50215]]))
     ev.save("state")
@@ -457,7 +457,7 @@ def test_show_has_the_slices_that_are_named(run):
     assert "plain has no slices; evaluate makes them with --by" in run("show", "plain", "--by", "region").err
 
 
-def test_comparisons_of_as_many_rows_say_it_once(run):
+def test_a_comparison_of_states_with_equally_many_rows_prints_the_number_once(run):
     ev = se.Evaluator()
     ev.update({"a"}, {"b"})
     ev.save("a")
@@ -489,7 +489,7 @@ def test_comparisons_list_the_labels_that_changed_most(run):
     assert "f1 by label" not in chosen
 
 
-def test_numbers_stand_to_the_right_in_markdown(run):
+def test_numbers_are_aligned_to_the_right_in_markdown(run):
     ev = se.Evaluator(["f1_micro"])
     ev.update({"cat"}, {"cat", "猫"})
     ev.save("state")

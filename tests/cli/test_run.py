@@ -91,11 +91,11 @@ def refused(ran, *message: str) -> None:
 ])  # fmt: skip
 def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data, message):
     (tmp_path / name).write_bytes(data)
-    parts = message.split("...")  # orjson's versions word what is between them differently
+    parts = message.split("...")  # the words at "..." differ between versions of orjson
     ran = run("evaluate", name, *COLUMNS, "--save", "state", "--report", "r.html")
     refused(ran, *parts)
     assert "rename" not in ran.err or ".csv" not in name
-    if name in ("t.npy", "t.pkl", "t.xlsx"):  # of which nobody wants to know the columns
+    if name in ("t.npy", "t.pkl", "t.xlsx"):  # refused also where no columns are named
         refused(run("evaluate", name), message)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -159,7 +159,7 @@ def test_malformed_files_are_refused_with_their_place(run, tmp_path, name, data,
     (["t.jsonl", *COLUMNS, "-m", "f1_micro", "f1_macro"], "no file 'f1_macro'; an option takes one value: "),
     (["t.jsonl", "-a", "a", "cat", "-p", "p"], "no file 'cat'; an option takes one value: repeat it for more"),
 ])  # fmt: skip
-def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
+def test_invalid_options_are_refused_before_anything_is_saved(run, tmp_path, args, message):
     (tmp_path / "t.jsonl").write_bytes(OK)
     (tmp_path / "y.csv").write_text("y_true,y_pred\na,a\n")
     (tmp_path / "semi.csv").write_text("id;y_true;p\n1;a;a\n")
@@ -206,7 +206,7 @@ def test_options_that_cannot_be_are_refused(run, tmp_path, args, message):
     ("watch t.jsonl -a a -s s --every 0", "--every must be a time such as 10s, 5m or 1h, not '0'"),
     ("watch t.jsonl list.json -a a -s s", " (list.json); see streameval watch --help\n"),
 ])  # fmt: skip
-def test_what_a_command_cannot_do_is_refused_before_it_begins(run, tmp_path, line, message):
+def test_invalid_command_lines_are_refused_before_anything_is_counted(run, tmp_path, line, message):
     (tmp_path / "t.jsonl").write_text('{"a": ["x"], "s": {"x": 0.5}}\n')
     (tmp_path / "list.json").write_text("[1]")
     label = {"label": "x", "threshold": 0.5}
@@ -237,7 +237,7 @@ def test_columns_are_checked_where_there_are_no_rows(run, tmp_path):
     refused(run("evaluate", "t.parquet", *COLUMNS), "t.parquet: column 'a' holds 64-bit integers, not lists of labels")
 
 
-def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
+def test_files_that_are_no_states_or_do_not_match_are_refused(run, tmp_path):
     (tmp_path / "text").write_text("no state", encoding="utf-8")
     se.Evaluator(threshold=0.5).save("half")
     se.Evaluator().save("plain")
@@ -310,7 +310,7 @@ def test_states_that_are_none_or_do_not_fit_are_refused(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_reasons_of_skipped_rows_speak_of_options(run):
+def test_reasons_of_skipped_rows_name_options_of_the_command(run):
     ran = run("evaluate", "-", *COLUMNS, "--max-bad", "1", stdin=OK + b'{"a":null,"p":["x"]}\n')
     assert (ran.code, ran.err.endswith("drop the row, or give --null empty\n")) == (0, True), ran.err
 
@@ -323,7 +323,7 @@ def test_scores_without_a_threshold_say_that_decisions_are_left_out(run):
         assert (ran.code, ran.err) == (0, line)
 
 
-def test_columns_may_be_named_as_arrays_are(run):
+def test_columns_may_be_named_with_y_true_and_y_pred(run):
     ran = run("evaluate", "-", "--y-true", "a", "--y-pred=p", stdin=OK)
     assert (ran.code, ran.out) == (0, run("evaluate", "-", *COLUMNS, stdin=OK).out)
     assert "--y-true" not in run("evaluate", "--help").out
@@ -356,7 +356,7 @@ def test_columns_may_be_named_as_arrays_are(run):
     ({"y_a": 1, "p_a": 1}, "-a y_*_* -p p_*", "r.jsonl:1: column 'y_*_*' (--actual) has two stars"),
     ({"x_a": 1, "y_a": 1, "p_a": 1}, "-a x_* -a y_* -p p_*", "r.jsonl:1: two --actual columns are of one label"),
 ])  # fmt: skip
-def test_advice_is_for_the_shell(run, tmp_path, row, options, message):
+def test_errors_have_advice_for_the_shell(run, tmp_path, row, options, message):
     (tmp_path / "r.jsonl").write_text(json.dumps(row) + "\n")
     (tmp_path / "t.json").write_text('{"a": "x"}')
     sides = (["-a", "y"] if "-a" not in options else []) + (["-p", "p"] if "p" in row and "-p" not in options else [])
@@ -367,10 +367,10 @@ def test_advice_is_for_the_shell(run, tmp_path, row, options, message):
 
 @pytest.mark.parametrize("options", ["-p p", "-s p -t .5", "-p p --rows indicator"])
 def test_no_form_of_input_has_a_message_in_the_words_of_python(run, tmp_path, options):
-    """Which ``run`` checks; nor has one of Python words of the command, after it has run."""
+    """`run` asserts this for each message; afterwards messages of Python must be in words of Python again."""
     values = [None, True, 1, "x", [0, 1], [1, 1], [True, 0], [True], ["a", None], [["a"]], {"a": None}, {"a": [1]}]
     for form in chain(*FORMS.values()):
-        with suppress(TypeError):  # which JSON does not hold
+        with suppress(TypeError):  # a form that JSON cannot express
             values += json.loads(json.dumps(form.batch(np.eye(4)[:1])))
     messages = set()
     for value, side in product({*map(json.dumps, values)}, "yp"):
@@ -388,7 +388,7 @@ def test_no_form_of_input_has_a_message_in_the_words_of_python(run, tmp_path, op
     ([{"y": ["A"], "p": ["b"]}], "-p p", "no true label is a predicted one"),
     ([{"y": ["[", "a"], "p": ["[", "b"]}], "-p p", "one character, such as '['; give whole labels\n"),
 ])  # fmt: skip
-def test_warnings_give_advice_for_the_shell(run, tmp_path, rows, options, message):
+def test_warnings_have_advice_for_the_shell(run, tmp_path, rows, options, message):
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (tmp_path / "r.jsonl").write_text(lines * (300 // len(rows) or 1))
     ran = run("evaluate", "r.jsonl", "-a", "y", *options.split())

@@ -1,4 +1,4 @@
-"""Warnings are lines on standard error, stand in every result, and are errors with --strict."""
+"""Warnings are lines on standard error, are contained in every result, and are errors with --strict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize("more", [[], ["--by", "by"], ["--window", "5"]])
-def test_a_warning_is_a_line_and_stands_in_results(run, rows: str, more: list[str]):
+def test_a_warning_is_a_line_and_is_contained_in_results(run, rows: str, more: list[str]):
     ran = run("evaluate", rows, "-a", "y", "-p", "p", "-f", "json", "--save", "state", "--report", "r.html", *more)
     assert (ran.code, ran.err) == (0, f"warning: {TEXT}\n")
     assert json.loads(ran.out)["warnings"] == [TEXT]
@@ -88,13 +88,13 @@ def test_each_file_of_a_pattern_is_read_once_and_a_list_of_paths_with_one_twice_
 
 
 @pytest.mark.parametrize("cells", ["a|b,a", '"rock, roll",pop', "ac/dc,ac/dc", "7,7", "1|3,3"])
-def test_honest_rows_bring_no_line(run, cells: str):
+def test_rows_without_a_mistake_bring_no_warning(run, cells: str):
     Path("cells.csv").write_text("y,p\n" + f"{cells}\nx,x\nq,z\n" * 3000)
     ran = run("evaluate", "cells.csv", "-a", "y", "-p", "p", "--strict")
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_rows_of_booleans_in_quotes_are_read_once_they_have_none(run):
+def test_rows_of_booleans_in_quotes_are_warned_of_and_those_without_quotes_are_not(run):
     Path("r.jsonl").write_text('{"y": ["True", "False"], "p": ["False", "False"]}\n' * 30)
     ran = run("evaluate", "r.jsonl", "-a", "y", "-p", "p")
     assert "for indicators write true and false without quotes, for labels --rows labels\n" in ran.err
@@ -103,7 +103,7 @@ def test_rows_of_booleans_in_quotes_are_read_once_they_have_none(run):
     assert run("evaluate", "r.jsonl", "-a", "y", "-p", "p").err == ""
 
 
-def test_rows_of_classes_are_warned_of_in_every_form(run):
+def test_rows_of_class_numbers_are_warned_of_in_every_format(run):
     Path("r.jsonl").write_text('{"y": [3, 1, 3], "p": [3, 1]}\n' * 30)
     pq.write_table(pa.table({"y": [[3, 1, 3]] * 30, "p": [[3, 1]] * 30}), "r.parquet")
     for name in ("r.jsonl", "r.parquet"):
@@ -112,7 +112,7 @@ def test_rows_of_classes_are_warned_of_in_every_form(run):
 
 
 @pytest.mark.parametrize("sep", [";", ", ", " & ", " - ", " "])
-def test_the_separator_that_is_advised_is_between_the_labels(run, sep: str):
+def test_with_the_advised_separator_cells_are_split_into_their_labels(run, sep: str):
     cells = [f"a{sep}b", f"b{sep}c", f"a{sep}c"]
     Path("r.csv").write_text("y,p\n" + "".join(f'"{cell}","{cell}"\n' for cell in cells))
     columns = ["evaluate", "r.csv", "-a", "y", "-p", "p"]
@@ -121,7 +121,7 @@ def test_the_separator_that_is_advised_is_between_the_labels(run, sep: str):
     assert [row["label"] for row in json.loads(ran.out)["labels"]] == ["a", "b", "c"]
 
 
-def test_results_hold_every_warning_once_in_words_of_options(run):
+def test_results_contain_every_warning_once_and_as_it_was_printed(run):
     Path("r.csv").write_text("id,by,y,p\n1,u,a;b,a\n2,v,b;c,b\n3,v,a;c,c\n")
     Path("t.csv").write_text("id,y\n1,a;b\n2,b;c\n3,a;c\n4,b\n")
     for kinds, *words in (
@@ -138,7 +138,7 @@ def test_results_hold_every_warning_once_in_words_of_options(run):
     assert json.loads(run("evaluate", "r.csv", "-a", "y", "-p", "p", "-f", "json", "--sep", ";").out)["warnings"] == []
 
 
-def test_reports_show_what_was_warned_of():
+def test_reports_contain_warnings():
     ev = se.Evaluator(["f1_micro"])
     assert "warnings" not in ev.to_dict()
     ev.update_many([{"Cat"}] * 30, [{"cat"}] * 30)
@@ -149,7 +149,7 @@ def test_reports_show_what_was_warned_of():
     assert '<section id="warnings"' in ev.to_html()
 
 
-def test_a_window_does_not_warn_of_the_same_rows_again(run, tmp_path):
+def test_a_window_does_not_repeat_a_warning_of_the_same_rows(run, tmp_path):
     rows = [{"t": [True, False, False], "p": [True, True, False]}] * 150 + [{"t": [True, False], "p": [False, True]}]
     Path("n.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = run("evaluate", "n.jsonl", "-a", "t", "-p", "p", "--window", "100", "--skip-bad")
@@ -169,7 +169,7 @@ def test_the_command_explains_how_rows_were_read(run, rows: str):
     assert joined.err.startswith("actual 't' of the truths: ")
 
 
-def test_a_warning_speaks_of_options(run, tmp_path):
+def test_warnings_name_options_of_the_command(run, tmp_path):
     Path("l.csv").write_text("label,y,p\n" + "a,0,1\nb,1,1\n" * 20)
     ran = run("evaluate", "l.csv", "-a", "y", "-p", "p")
     assert ran.err.startswith("warning: every list in --actual and --predicted has one member, and all are 0 or 1; ")
