@@ -23,7 +23,7 @@ def pets() -> se.Evaluator:
     return ev
 
 
-def test_a_dict_holds_what_get_and_the_report_say(pets: se.Evaluator):
+def test_a_dict_contains_the_values_of_get_and_of_the_report(pets: se.Evaluator):
     decoded = pets.to_dict()
     assert list(decoded) == ["examples", "weight", "metrics", "averages", "labels"]
     assert (decoded["examples"], decoded["weight"]) == (2, 2.0)
@@ -56,13 +56,13 @@ def test_a_data_frame_has_a_row_per_label_and_the_metrics_asked_for(pets: se.Eva
     assert list(frame["fbeta(beta=2)"]) == list(pets.get("fbeta_per_label(beta=2)").values())
 
 
-def test_both_libraries_hold_the_same(pets: se.Evaluator):
+def test_frames_of_both_libraries_are_equal(pets: se.Evaluator):
     pd.testing.assert_frame_equal(pets.to_pandas(), pets.to_polars().to_pandas())
     pd.testing.assert_frame_equal(pets.per_label().to_pandas(), pets.to_pandas([]))
     assert pets.per_label().to_polars().equals(pets.to_polars([]))
 
 
-def test_curves_have_columns_too_and_need_no_decisions():
+def test_metrics_of_curves_are_columns_too_and_need_no_decisions():
     ev = se.Evaluator(["roc_auc_macro"])
     ev.update({"cat"}, {"cat": 0.9, "dog": 0.1})
     ev.update({"dog"}, {"cat": 0.5, "dog": 0.4})
@@ -70,7 +70,7 @@ def test_curves_have_columns_too_and_need_no_decisions():
     assert ev.to_polars(["roc_auc"])["roc_auc"].to_list() == [1.0, 1.0]
 
 
-def test_labels_of_several_kinds_fit_into_a_column_of_one_type():
+def test_labels_of_different_types_fit_into_one_column():
     ev = se.Evaluator()
     ev.update([7, "7", 2**70], [])
     assert ev.to_polars()["label"].to_list() == ["7", str(2**70), "7"]

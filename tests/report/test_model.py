@@ -1,4 +1,4 @@
-"""What reports say, whatever writes it."""
+"""The model of a report, which every format writes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_page_reads_each_metric_once(monkeypatch: pytest.MonkeyPatch):
     assert set(reads.values()) == {1}
 
 
-def test_what_cannot_be_read_has_its_error_in_place_of_a_value():
+def test_a_metric_that_cannot_be_read_has_its_error_in_place_of_a_value():
     ev = se.Evaluator(["log_loss_micro", "roc_auc_micro", "roc_auc_per_label"])
     ev.update({"cat"}, {"cat": -3.5, "dog": 2.25})
     wrong, right = report_of(ev).single()
@@ -69,7 +69,7 @@ def test_what_cannot_be_read_has_its_error_in_place_of_a_value():
     assert right.bounds[None] == ev.bounds("roc_auc_micro")
 
 
-def test_metrics_of_a_state_are_displayed_of_themselves_in_the_order_of_the_catalogue():
+def test_metrics_that_are_displayed_by_default_are_in_the_order_of_the_catalogue():
     report = report_of(few())
     names = [entry.name for entry in se.catalogue()]
     for state in ("rankings", "curves"):
@@ -78,7 +78,7 @@ def test_metrics_of_a_state_are_displayed_of_themselves_in_the_order_of_the_cata
         assert {item.entry.state for item in report.reported(state)} == {state}
 
 
-def test_tables_are_sorted_from_the_largest_with_what_is_undefined_last():
+def test_tables_are_sorted_from_the_largest_value_with_undefined_values_last():
     assert largest_first([1.0, math.nan, math.inf, 1.0, 3.0]) == [2, 4, 0, 3, 1]
     columns = [Column("name", "label", ["a", "b"]), Column("n", "count", [1, 2])]
     assert Table("t", "", columns, by="n").order() == [1, 0]
@@ -91,7 +91,7 @@ def test_tables_are_sorted_from_the_largest_with_what_is_undefined_last():
     (["label_cardinality", "hamming_loss", "f1_macro"], "hamming_loss", False),
     (["label_cardinality"], "", False),
 ])  # fmt: skip
-def test_parts_are_sorted_by_micro_f1_or_the_first_metric_with_a_direction(metrics: list, by: str, rising: bool):
+def test_slices_are_sorted_by_micro_f1_or_the_first_metric_with_a_direction(metrics: list, by: str, rising: bool):
     table = parts_table([Column("region", "label", ["eu"])], {metric: [0.5] for metric in metrics})
     assert (table.by, table.rising) == (by, rising)
     assert [column.name for column in table.columns] == ["region", *metrics]
@@ -118,7 +118,7 @@ def test_columns_of_labels_have_the_parameters_of_the_metric():
     (4e-5, "change", "+4e-05"), (6e-5, "change", "+0.0001"), (-1e-9, "fraction", "0.0000"),
     (0.25, "number", "0.25"), (1234, "count", "1,234"),
 ])  # fmt: skip
-def test_a_cell_is_written_in_one_way(value: object, kind: str, text: str):
+def test_cells_are_written_by_their_kind(value: object, kind: str, text: str):
     assert cell_text(value, kind) == text
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of whatever ends a cell, and of an error."""
+"""What a notebook displays for the object at the end of a cell, and for an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABELS = ["<b>bold</b>", "a & b", "c\x1b[31m"]
 
 
 class Tables(HTMLParser):
-    """The tables of a page as rows of strings; it fails where elements are not closed in order."""
+    """The tables in HTML as rows of strings; asserts that elements are closed in order."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -93,12 +93,12 @@ CELLS: dict[str, Callable[[], object]] = {
 
 def counted_scores() -> se.Evaluator:
     ev = se.Evaluator(["roc_auc_macro", "log_loss_micro", "average_precision_per_label"], labels=LABELS)
-    ev.update_many(TRUE, SCORES * 3 - 1)  # which are no probabilities
+    ev.update_many(TRUE, SCORES * 3 - 1)  # scores that are no probabilities
     return ev
 
 
 @with_each("name", CELLS)
-def test_whatever_ends_a_cell_is_displayed_as_tables_without_markup_of_labels_or_private_names(name: str):
+def test_objects_are_displayed_as_tables_without_markup_in_labels_and_without_private_names(name: str):
     value = CELLS[name]()
     before = value.to_bytes() if hasattr(value, "to_bytes") else None
     html = value._repr_html_()
@@ -122,7 +122,7 @@ def test_a_curve_does_not_print_its_arrays():
     lambda: se.Sliced(se.F1(), by="x"), lambda: se.Trace(se.F1()), lambda: se.Evaluator([]).per_label(),
     lambda: se.Evaluator(["roc_auc"]).best_thresholds(),
 ])  # fmt: skip
-def test_what_has_counted_nothing_is_displayed_too(empty: Callable[[], object]):
+def test_objects_that_have_counted_nothing_are_displayed_too(empty: Callable[[], object]):
     Tables(empty()._repr_html_())
 
 
@@ -145,7 +145,7 @@ def test_an_evaluator_shows_its_values_and_the_worst_label_first():
     assert "<p>Evaluator: 60 examples, 3 labels; threshold 0.5; states: decisions, curves</p>" in ev._repr_html_()
 
 
-def test_of_scores_without_a_threshold_the_labels_have_their_areas_and_the_chosen_values():
+def test_without_a_threshold_labels_have_areas_and_the_chosen_values():
     ev = counted_scores()
     metrics, labels = Tables(ev._repr_html_()).tables
     assert [row[0] for row in metrics[1:]] == ["roc_auc_macro"]
@@ -155,12 +155,12 @@ def test_of_scores_without_a_threshold_the_labels_have_their_areas_and_the_chose
     assert [row[1:] for row in labels[1:]] == values
 
 
-def test_of_scores_of_which_only_the_ranks_are_counted_the_chosen_values_are_displayed():
+def test_where_only_rankings_are_counted_the_chosen_values_are_displayed():
     ev = se.Evaluator(["ndcg", "lwlrap_per_label"])
     ev.update(["a"], {"a": 0.5, "b": 0.9})
     metrics, labels = Tables(ev._repr_html_()).tables
     assert [row[1] for row in metrics[1:]] == [f"{ev.get('ndcg'):.4f}"]
-    assert labels[1:] == [["b", "0.0000"], ["a", "0.5000"]]  # the worst first
+    assert labels[1:] == [["b", "0.0000"], ["a", "0.5000"]]  # the label with the worst value is first
     single = se.Evaluator(["ndcg"])
     single.update(["a"], {"a": 0.5, "b": 0.9})
     assert len(Tables(single._repr_html_()).tables) == 1
@@ -176,14 +176,14 @@ def test_the_catalogue_is_displayed_in_whole_sentences():
     assert [row[3] for row in rows[1:]] == [entry.summary for entry in se.catalogue()]
 
 
-def test_slices_may_be_by_what_a_metric_is_called():
+def test_a_column_to_slice_by_may_have_the_name_of_a_metric():
     holder = se.Sliced(se.Evaluator(["f1_micro"]), by="f1_micro")
     holder.update({"a"}, {"a"}, where={"f1_micro": "one"})
     holder.update({"a"}, {"b"}, where={"f1_micro": "two"})
     assert [row[0] for row in Tables(holder._repr_html_()).tables[0]] == ["f1_micro", "two", "one", "total"]
 
 
-def test_slices_thresholds_and_outcomes_are_displayed_as_they_are_read():
+def test_slices_thresholds_and_outcomes_are_displayed_with_the_values_that_are_read():
     holder = sliced()
     values = {str(key): one["f1_micro"] for key, one in holder.get()["<i>"].items()}
     rows = Tables(holder._repr_html_()).tables[0]
@@ -203,7 +203,7 @@ def test_slices_thresholds_and_outcomes_are_displayed_as_they_are_read():
     assert outcomes["a & b"] == str(ev.per_label().tp[1])
 
 
-def test_of_many_labels_the_worst_are_displayed_and_of_equal_ones_the_most_frequent():
+def test_of_many_labels_the_worst_are_displayed_and_of_equally_bad_ones_the_most_frequent():
     ev = se.Evaluator(labels=range(400))
     ev.update_many([list(range(number, 400)) for number in range(300)], [[399]] * 300)
     rows = Tables(ev._repr_html_()).tables[2]
@@ -221,7 +221,7 @@ def test_columns_that_are_left_out_are_counted_in_the_caption():
     assert "Slices, the worst first; the first 8 of 9 columns</caption>" in holder._repr_html_()
 
 
-def test_metrics_complete_in_brackets():
+def test_names_of_metrics_are_completed_in_brackets():
     ev = evaluator()
     keys = ev._ipython_key_completions_()
     assert keys[:2] == ["f1_micro", "hamming_loss"]

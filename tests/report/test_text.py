@@ -46,7 +46,7 @@ def test_a_metric_that_cannot_be_read_is_refused_in_a_report_and_left_out_of_a_n
     assert "log_loss_micro" not in ev._repr_html_()
 
 
-def test_bounds_are_written_where_they_can_be_seen():
+def test_bounds_are_written_where_their_digits_differ_from_the_value():
     ev = se.Evaluator(["roc_auc_macro", "brier_score_micro"])
     ev.update_many([["a"], [], ["a"]], [{"a": 0.300001}, {"a": 0.300002}, {"a": 0.300003}])
     lines = ev.report().splitlines()
@@ -54,7 +54,7 @@ def test_bounds_are_written_where_they_can_be_seen():
     assert "between" not in lines[-1]
 
 
-def test_a_bound_that_is_infinite_is_written():
+def test_an_infinite_bound_is_written():
     ev = se.Evaluator(["log_loss_micro(eps=0)"])
     ev.update_many([["a"], ["a"]], [{"a": 5e-324}, {"a": 1e-320}])
     loss = ev.bounds("log_loss_micro(eps=0)")
@@ -62,7 +62,7 @@ def test_a_bound_that_is_infinite_is_written():
     assert ev.report().endswith(f"between {loss.low - 0.00005:.4f} and inf (guaranteed)")
 
 
-def test_labels_stay_on_their_line_and_are_no_html():
+def test_labels_are_written_on_one_line_and_escaped_in_html():
     ev = hostile(["f1_micro"])
     assert len(ev.report().splitlines()) == len(HOSTILE) + 11
     assert "<script" not in ev._repr_html_()
@@ -76,7 +76,7 @@ def test_labels_that_are_alike_have_different_names():
         assert {line.split()[0] for line in text.split("\n") if line.strip()} >= {"1", "'1'", "''", "a"}
 
 
-def test_numbers_stand_below_each_other_where_letters_are_wide_or_have_marks():
+def test_numbers_are_aligned_where_letters_are_wide_or_have_accents():
     names = ["cat", "猫", "鳥" * 40, "鳥" * 40 + "犬", "鳥" * 39 + "犬鳥", "cafe\u0301"]
     sliced = se.Sliced(se.Evaluator(["f1_micro"]), by="region")
     sliced.update_many([[name] for name in names], [["cat"]] * 6, where={"region": names})
@@ -88,7 +88,7 @@ def test_numbers_stand_below_each_other_where_letters_are_wide_or_have_marks():
         assert sum(name in text for name in names) >= 3
 
 
-def test_matrices_of_labels_are_read_as_rows_and_columns():
+def test_matrices_of_labels_are_written_as_rows_and_columns():
     ev = se.Evaluator(["f1_micro"], keep=["pairs"])
     assert repr(ev.cooccurrence()).startswith("0 x 0 matrix")
     ev.update_many([{"a", "b"}, {"c"}, {"b"}], [{"a", "c"}, {"c"}, set()])

@@ -18,7 +18,7 @@ from tests.support.effort import cases
 @example(5e-324, 5e-324)
 @example(-1e-310, 1e-310)
 @example(-1e9, -999999999.9999999)
-def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
+def test_axes_contain_their_values_and_have_2_to_8_ticks(one: float, two: float):
     low, high = sorted((one, two))
     axis = nice_axis("x", low, high)
     slack = 1e-6 * max(abs(low), abs(high), 1e-300)
@@ -29,7 +29,7 @@ def test_axes_hold_their_values_between_round_ticks(one: float, two: float):
 
 
 @given(st.floats(1e-6, 1e12), st.floats(1e-6, 1e12))
-def test_logarithmic_axes_hold_their_values_and_have_ticks(one: float, two: float):
+def test_logarithmic_axes_contain_their_values_and_have_ticks(one: float, two: float):
     axis = log_axis("x", min(one, two), max(one, two))
     assert axis.low < min(one, two)
     assert axis.high > max(one, two)
@@ -62,7 +62,7 @@ def test_ticks_are_few_round_and_short(axis: Axis, ends: tuple[float, float], ti
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=50))
-def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, float]]):
+def test_thinning_leaves_out_only_points_that_cannot_be_distinguished(points: list[tuple[float, float]]):
     x, y = np.array(points).T
     retained = thinned(x, y)
     assert retained[0] == 0
@@ -74,7 +74,7 @@ def test_thinning_keeps_every_point_that_can_be_seen(points: list[tuple[float, f
 
 @settings(max_examples=cases(50))
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=30))
-def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float, float, float]]):
+def test_a_drawn_band_contains_the_certified_bounds(points: list[tuple[float, float, float]]):
     x, one, two = np.array(sorted(points)).T
     low, high = np.minimum(one, two), np.maximum(one, two)
     chart = Chart("", "", Axis("x", 0, 1, ()), Axis("y", 0, 1, ()))
@@ -90,7 +90,7 @@ def test_a_drawn_band_holds_the_band_that_is_certified(points: list[tuple[float,
         assert lower[np.abs(lower[:, 0] - 1000 * across) <= 2, 1].max() >= 1000 * (1 - bottom) - 1
 
 
-def test_a_name_stands_beside_its_dot_or_above_it_but_never_between_two_dots():
+def test_a_name_is_next_to_its_dot_or_above_it_or_left_out_but_never_between_two_dots():
     axis = Axis("x", 0.0, 1.0, ((0.0, "0"), (1.0, "1")))
     places = {"first": (0.5, 0.5), "middle": (0.57, 0.5), "last": (0.64, 0.5)}
     chart = Chart("", "", axis, axis)

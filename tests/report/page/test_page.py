@@ -1,4 +1,4 @@
-"""The page: what it holds, that nothing escapes from it, and that it says what the evaluator says."""
+"""The page: its structure, that all names in it are escaped, and that its values are those of the evaluator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VOID = {"meta", "input", "path", "wbr"}
 
 
 class Page(HTMLParser):
-    """A page taken apart: elements in order, the text of each, and whether every tag was closed where it should be."""
+    """A parsed page: its elements in order with the text of each; asserts that tags are closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -78,13 +78,13 @@ class Page(HTMLParser):
         return json.loads(text)["tables"]
 
     def cards(self) -> dict[str, float]:
-        """The values of the chosen metrics and the lists, by name; the last word for each."""
+        """The values of cards and lists by the name of the metric; of a name that occurs twice the last one."""
         names = [text for _, text in self.all("code")]
         values = [float(str(attributes["value"])) for attributes, _ in self.all("data")]
         return dict(zip(names, values, strict=True))
 
     def rows(self, table: str) -> list[list[str]]:
-        """The texts of the rows that are written."""
+        """The cells of the rows of a table as strings."""
         result: list[list[str]] = []
         inside = False
         for (tag, attributes), text in zip(self.elements, self.contents, strict=True):
@@ -188,7 +188,7 @@ def test_the_page_has_no_marks_of_its_template(page: Page):
     assert not [text for text in (title, page.all("footer")[0][1]) if "{{" in text]
 
 
-def test_data_is_strict_json_in_columns_of_one_length(page: Page):
+def test_the_data_of_a_page_is_strict_json_with_columns_of_equal_length(page: Page):
     for table in page.data.values():
         assert len({len(column) for column in table["values"]}) == 1
         assert len(table["values"]) == len(table["kinds"]) == len(table["names"])
@@ -197,7 +197,7 @@ def test_data_is_strict_json_in_columns_of_one_length(page: Page):
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_metrics_are_those_of_get(page: Page, request: pytest.FixtureRequest):
+def test_values_on_the_page_are_those_of_get(page: Page, request: pytest.FixtureRequest):
     ev = CASES[request.node.callspec.params["page"]]()
     for name, value in page.cards().items():
         assert value == pytest.approx(ev.get(name), abs=0, nan_ok=True)
@@ -230,12 +230,12 @@ def test_equal_evaluators_give_equal_pages(data: st.DataObject):
     for each in stream.examples:
         each.update(one)
     feed_many(two, stream.examples[::-1], again=True)
-    pages = [ev.to_html(meta=UNDATED) for ev in (one, two)]  # of which examples came first they tell
+    pages = [ev.to_html(meta=UNDATED) for ev in (one, two)]  # they contain the first examples, which are left out below
     first = re.compile(r'<section id="input".*?</section>|<li><a href="#input">Input</a></li>', re.DOTALL)
     assert first.sub("", pages[0]) == first.sub("", pages[1])
 
 
-def test_all_labels_are_written_the_most_frequent_first_and_each_row_says_which_of_the_data_it_is():
+def test_all_labels_are_written_the_most_frequent_first_and_rows_refer_to_their_data():
     ev = many(250)
     html = ev.to_html()
     page = Page(html)
@@ -248,7 +248,7 @@ def test_all_labels_are_written_the_most_frequent_first_and_each_row_says_which_
     assert 0 < len(page.all("span", **{"class": "name"})) <= 24
     later = re.search(r'data-table="labels".*?<tbody class="more">(.*?)</tbody>', html, re.DOTALL)
     assert later is not None
-    hidden = re.findall(r'<tr data-row="(\d+)">', later[1])  # not laid out until the script shows them
+    hidden = re.findall(r'<tr data-row="(\d+)">', later[1])  # rows that the script displays on demand
     assert [*map(int, hidden)] == ranked[100:]
 
 
@@ -262,7 +262,7 @@ def test_beyond_max_labels_the_rarest_are_left_out():
     assert any("the 20 most frequent of 250" in text for _, text in page.all("caption"))
 
 
-def test_what_is_passed_takes_the_place_of_what_the_object_holds():
+def test_slices_traces_and_windows_that_are_passed_replace_those_of_the_object():
     losses, sliced = se.Trace(se.HammingLoss(), every=1), se.Sliced(se.F1(), by="region")
     both = se.Trace({"model": se.F1(), "last": se.Rolling(se.F1(), size=2)}, every=1)
     for _ in range(3):
@@ -283,7 +283,7 @@ def test_a_value_of_0_over_0_is_marked_and_one_that_is_0_is_not():
     marked = [
         attributes.get("class") for attributes, _ in page.all("td") if attributes.get("class", "").startswith("bar")
     ]
-    # After the averages, missed: F1 0, precision 0/0, recall 0; never: all three 0/0.
+    # After the averages follow F1, precision and recall of "missed" (0, 0/0, 0) and of "never" (all 0/0).
     assert marked[12:] == ["bar", "bar void", "bar", *["bar void"] * 3]
 
 
@@ -304,8 +304,8 @@ def test_where_no_label_is_true_there_are_no_empty_pictures_and_undefined_values
     assert sum("undefined" in text for _, text in page.all("li")) >= 2
 
 
-def test_cells_of_confusions_are_fractions_of_what_is_true_and_say_whether_it_was_predicted():
-    # Of 31 dogs 19 are predicted as cats, and 12 as both, of which half an example counts for each.
+def test_cells_of_the_confusion_matrix_are_fractions_of_the_true_label_and_marked_as_hit_or_miss():
+    # Of 31 dogs 19 are predicted as cats; 12 are predicted as both, which counts half an example for each.
     cells = re.findall(r'<td class="((?:hit|miss)[^"]*)" style="--v:([^"]*)"[^>]*>([^<]*)', few().to_html())
     assert cells == [
         ("hit deep", "1.000", "100"), ("miss", "0.000", ""), ("miss", "0.000", ""),
@@ -330,7 +330,7 @@ def test_the_picture_of_labels_names_what_it_counts():
         assert words in {text for _, text in Page(ev.to_html()).all("div", **{"class": "across-title"})}
 
 
-def test_slices_have_the_metrics_of_the_whole_in_their_own_values():
+def test_slices_have_their_own_values_of_the_metrics_of_the_evaluator():
     ev, part = few(), fed(se.Evaluator(["f1_micro"]), [(["cat"], ["dog"])])
     window = se.Rolling(se.Evaluator(["f1_micro"]), size=1)
     window.update({"cat"}, {"cat"})
@@ -338,7 +338,7 @@ def test_slices_have_the_metrics_of_the_whole_in_their_own_values():
     names, examples, f1, *rest = page.data["slices"]["values"]
     assert (names, examples, f1) == (["part", "window", "3"], [1, 1, 0], [0.0, 1.0, None])
     heads = [text for attributes, text in page.all("th", scope="col") if text in ev.get()]
-    assert heads == ["f1_micro", "f1_macro", "hamming_loss"]  # what no slice can answer has no column
+    assert heads == ["f1_micro", "f1_macro", "hamming_loss"]  # a metric that no slice has gets no column
     assert len(rest) == 2
     averages = ["all labels together", "mean over labels", "all labels together", "mean over labels", ""]
     cards = [text.rpartition("better")[2] for _, text in page.all("li") if "is better" in text]
@@ -383,7 +383,7 @@ def test_runs_are_compared_with_the_first_and_the_largest_change_comes_first():
     assert data["labels"]["values"][-1] == [1, 1, 1]
     captions = [Page(se.to_html({"A": one, "B": two}, max_labels=most)).all("caption")[-1][1] for most in (2, 3)]
     assert captions == [f"F1 of each label, the largest change first{left}" for left in (", 2 of 3", "")]
-    runs = dict(zip(data["runs"]["names"], data["runs"]["values"], strict=True))  # numbers, which sort and download so
+    runs = dict(zip(data["runs"]["names"], data["runs"]["values"], strict=True))  # numbers, for sorting
     assert (runs["examples"], runs["true labels per example"]) == ([2, 2], [1.5, 1.5])
     assert Page(se.to_html({"A": one, "B": se.Trace({"only": two})})).data == data
 
@@ -406,14 +406,14 @@ def test_labels_of_slices_are_compared_with_those_of_all_and_the_furthest_behind
     columns = Page(sliced.to_html()).data["slice_labels"]["values"]
     whole = dict(sliced.total().get("f1_per_label"))
     parts = {str(part.where["region"]): part.evaluator.get("f1_per_label") for part in sliced.slices()}
-    rows = [("us", "cat"), ("eu", "cat"), ("eu", "dog"), ("asia", "dog")]  # of few examples comes last
+    rows = [("us", "cat"), ("eu", "cat"), ("eu", "dog"), ("asia", "dog")]  # labels with few true examples come last
     assert [*zip(columns[0], columns[1], strict=True)] == [(f"region = {region}", label) for region, label in rows]
     assert columns[2] == [40, 40, 40, 1]
     for (region, label), f1, of_all, change in zip(rows, *columns[3:], strict=True):
         assert (f1, of_all) == (parts[region][label], whole[label])
         assert change == f1 - of_all
     bars = re.findall(r'class="change" style="--v:(.*?)"', sliced.to_html())
-    assert max(abs(float(bar)) for bar in bars[:3]) == 1  # the change of a single example does not set the scale
+    assert max(abs(float(bar)) for bar in bars[:3]) == 1  # the scale is not that of the change of a single example
 
 
 @pytest.mark.parametrize("size", [29, 30])
@@ -436,7 +436,7 @@ def test_slices_of_few_examples_have_bars_and_need_no_metric_that_has_a_directio
     assert Page(page).all("caption")[-2][1] == "The metrics of each part of the data; * marks fewer than 30 examples"
 
 
-def test_a_change_from_or_to_what_has_no_number_is_undefined():
+def test_a_change_from_or_to_an_infinite_or_undefined_value_is_undefined():
     runs = {name: se.Evaluator(["log_loss_micro(eps=0)", "brier_score_micro"]) for name in ("some", "infinite", "none")}
     runs["some"].update({"cat"}, {"cat": 0.5, "dog": 0.5})
     runs["infinite"].update({"cat"}, {"cat": 0.0, "dog": 0.5})
@@ -473,9 +473,9 @@ def test_runs_are_listed_in_the_title_and_a_class_is_refused():
     (["roc_auc_per_label"], {"labels"}), (["roc_auc_micro"], {"changes", "labels"}), (["ndcg"], {"changes"}),
     ([], {"labels"}),
 ])  # fmt: skip
-def test_runs_have_the_tables_that_all_of_them_fill(metrics: list[str], tables: set[str]):
+def test_runs_have_the_tables_for_which_all_of_them_have_values(metrics: list[str], tables: set[str]):
     runs = {name: se.Evaluator(metrics) for name in "AB"}
-    assert not {"changes", "labels"} - tables & {*Page(se.to_html(runs)).data}  # of no examples
+    assert not {"changes", "labels"} - tables & {*Page(se.to_html(runs)).data}  # without examples
     for ev, score in zip(runs.values(), (0.2, 0.9), strict=True):
         ev.update_many([["cat"], []], [{"cat": score}, {"cat": 0.5}] if metrics else [["cat"], []])
     data = Page(se.to_html(runs)).data
@@ -532,11 +532,11 @@ def test_more_lines_than_tones_are_a_band_and_the_rows_between_points_are_one_to
     assert "The 8 of 12 lines that vary most. Shaded: all of them." in course
     assert "guaranteed" not in course
     assert course.count('class="line') == 9
-    assert course.count('class="band h"') == 2  # that of all lines, and that of the eighth
+    assert course.count('class="band h"') == 2  # the band of all lines, and that of the eighth
     assert course.count('class="band a"') >= 1
 
 
-def test_the_first_values_of_a_long_stream_do_not_flatten_the_others():
+def test_the_first_values_of_a_long_stream_do_not_flatten_the_later_ones():
     trace = se.Trace(se.Evaluator(["f1_micro"]), every=1)
     for number in range(300):
         trace.update({"a"}, {"b" if number in (0, 100, 200) else "a"})
@@ -549,7 +549,7 @@ def test_the_first_values_of_a_long_stream_do_not_flatten_the_others():
     assert len(marks.split()) == 300 - int(left_out)
 
 
-def test_long_names_of_lines_along_the_stream_are_shortened_and_stay_apart():
+def test_long_names_of_lines_along_the_stream_are_shortened_but_stay_different():
     labels = ["x" * 90 + "one", "x" * 90 + "two"]
     trace = se.Trace({"e" * 90: se.Evaluator(["recall_per_label"], labels=labels)}, every=1)
     trace.update({labels[0]}, set())
@@ -586,12 +586,12 @@ def test_bounds_of_binned_scores_are_a_band_along_the_stream():
 
 @settings(max_examples=cases(30))
 @given(st.lists(st.floats(-1e300, 1e300) | st.sampled_from([math.nan, math.inf, -math.inf]), min_size=1, max_size=60))
-def test_whatever_the_values_along_a_stream_they_are_drawn(values: list[float]):
+def test_any_values_along_a_stream_are_drawn(values: list[float]):
     class Course:
         def _lines(self, *, timed: bool) -> tuple[str, list[int], list[Line]]:
             def line(metric: str, evaluator: str, numbers: list[float]) -> Line:
                 array = np.array(numbers)
-                with np.errstate(invalid="ignore"):  # of infinities
+                with np.errstate(invalid="ignore"):  # infinity minus infinity
                     return Line(metric, evaluator, None, array, array - abs(array) / 4, array + 1)
 
             sides = [line(f"m{at}", "", [each * at for each in values]) for at in (1, 2)]
@@ -612,7 +612,7 @@ def test_the_file_of_json_says_why_a_value_is_undefined():
     assert json.loads(text)["about"]["runs"]["b"]["undefined"]["f1_micro"] == "no examples"
 
 
-def test_one_of_something_is_in_the_singular():
+def test_the_number_1_is_followed_by_the_singular():
     page = Page(fed(se.Evaluator(labels=["cat"]), [(["cat"], [])]).to_html())
     assert {"example", "label"} <= {text for _, text in page.all("dt")}
     assert any(text == "Errors: 1. Half of them fall on 1 label." for _, text in page.all("p"))
@@ -639,7 +639,7 @@ def test_weights_may_add_up_to_more_than_a_float64():
     st.lists(st.text() | st.sampled_from(HOSTILE) | st.integers(), min_size=1, max_size=4, unique=True),
     st.text() | st.just(TITLE),
 )
-def test_names_stay_text_whatever_they_hold(labels: list, title: str):
+def test_labels_and_titles_of_any_characters_stay_text(labels: list, title: str):
     def made(names: list, heading: str) -> Page:
         ev = se.Evaluator(labels=names, keep=["pairs"])
         ev.update_many(np.eye(len(names), dtype=bool), np.ones((len(names),) * 2, bool))
@@ -648,7 +648,7 @@ def test_names_stay_text_whatever_they_hold(labels: list, title: str):
     page, plain = made(labels, title), made([f"label {place}" for place in range(len(labels))], "Plain")
     kinds = [tag for tag, attributes in page.elements if attributes.get("class") not in ("name", "name narrow")]
     left = [tag for tag, attributes in plain.elements if attributes.get("class") not in ("name", "name narrow")]
-    # Names beside dots are left out where they would overlap, so their elements are not compared.
+    # Names at dots are left out where they would overlap, so their elements are not compared.
     assert [tag for tag in kinds if tag not in ("bdi", "wbr")] == [tag for tag in left if tag not in ("bdi", "wbr")]
     assert page.all("h1")[0][1] == printable(title)
     assert page.data["labels"]["values"][0] == label_strings(labels)
@@ -731,7 +731,7 @@ def test_the_parts_of_the_page_are_package_data():
 
 
 @with_each("entry", catalogue())
-def test_every_metric_has_a_page_whatever_else_is_counted(entry: MetricInfo):
+def test_every_metric_can_be_on_a_page_without_any_other_metric(entry: MetricInfo):
     scored = reads_scores(entry)
     ev = se.Evaluator([entry.spec], **{key: {"a": 1.5, "b": 2.0} for key in entry.arguments})
     ev.update({"a", "b"}, {"a": 0.75, "b": 0.5} if scored else {"a"})
@@ -755,7 +755,7 @@ def pairs(page: Page) -> set[tuple[str, str]]:
     return {(name, text) for (_, name), (_, text) in zip(page.all("dt"), page.all("dd"), strict=True)}
 
 
-def test_thresholds_of_labels_stand_in_the_table_and_their_range_above():
+def test_thresholds_of_labels_are_in_the_table_and_their_range_is_above():
     thresholds = {"cat": 0.25, "dog": 0.75}
     ev = se.Evaluator(["f1_micro"], labels=["cat", "dog"], unknown="ignore", threshold=thresholds)
     page = Page(fed(ev, [({"cat"}, {"cat": 0.5, "dog": 0.5})]).to_html())
@@ -788,7 +788,7 @@ def test_each_picture_has_its_lines_dots_bars_and_guides(runs: int, pictures: di
     assert drawn == pictures
 
 
-def test_curves_are_drawn_with_their_areas_and_of_a_single_run_with_labels_behind():
+def test_curves_are_drawn_with_their_areas_and_for_a_single_run_with_those_of_labels_in_grey():
     ev = few()
     page, runs = Page(ev.to_html()), Page(se.to_html({"old": ev, "new": ev}))
     area, precision = (f"{ev.get(f'{name}_micro'):.4f}" for name in ("roc_auc", "average_precision"))
@@ -816,7 +816,7 @@ def test_the_matrix_shows_what_became_of_the_labels_most_often_mistaken():
     for number in range(20):
         ev.update_many([[ev.labels[number]]] * number, [[ev.labels[(number + 1) % 20]]] * number)
     matrix = ev.to_html().partition('class="matrix"')[2].partition("</table>")[0]
-    visible = [*ev.labels[:1], *ev.labels[5:], "no label"]  # l01 to l04 are mistaken least
+    visible = [*ev.labels[:1], *ev.labels[5:], "no label"]  # l01 to l04 are mistaken least often
     assert re.findall(r'<th scope="row" title="(.*?)">', matrix) == visible
     assert re.findall(r'<th scope="col" title="(.*?)"><span>', matrix) == visible
     written = re.findall(r'title="(l\d\d) → (l\d\d): (\d+)">(\d+)</td>', matrix)
@@ -825,7 +825,7 @@ def test_the_matrix_shows_what_became_of_the_labels_most_often_mistaken():
     assert "for the 16 labels most often mistaken" in matrix
 
 
-def test_of_scores_the_labels_have_their_areas_and_best_thresholds():
+def test_without_a_threshold_labels_have_areas_and_best_thresholds():
     stream = [({"cat"}, {"cat": 0.75, "dog": 0.5}), ({"cat", "dog"}, {"cat": 0.5, "dog": 0.25})]
     ev = fed(se.Evaluator([], keep=["curves"]), stream)
     table, best = Page(ev.to_html()).data["labels"], ev.best_thresholds()
