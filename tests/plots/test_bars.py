@@ -1,4 +1,4 @@
-"""Values one below the other: what is drawn is what the library computes, the worst or the largest change first."""
+"""Bars of values have the values that the library computes, with the worst or the largest change first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def notes(ax: Axes) -> list[str]:
 
 
 @pytest.mark.parametrize(("metric", "sign"), [("f1", 1), ("jaccard_micro", 1), ("fpr", -1)])
-def test_labels_are_drawn_from_the_worst_value_on(metric: str, sign: int):
+def test_labels_are_drawn_with_the_worst_value_first(metric: str, sign: int):
     ev = counted(se.Evaluator())
     values = ev.get(metric.removesuffix("_micro") + "_per_label")
     ranked = sorted(values, key=lambda label: sign * values[label])
@@ -54,7 +54,7 @@ def test_labels_are_drawn_from_the_worst_value_on(metric: str, sign: int):
     assert few.get_title(loc="left").endswith("of each label, the 2 worst of 5")
 
 
-def test_labels_of_one_value_begin_with_those_most_often_true():
+def test_labels_of_equal_value_are_drawn_with_the_most_frequent_first():
     ev = se.Evaluator()
     ev.update_many([["b"], ["b", "c"], ["a"]], [[], [], ["a"]])
     assert names(ev.plot()) == ["b", "c", "a"]
@@ -77,7 +77,7 @@ def test_metrics_are_drawn_as_bars():
     assert (notes(ax), lengths(ax), ax.get_xlim()) == (["undefined", "0.00"], [0, 0], (0, 1))
 
 
-def test_a_metric_of_a_trace_is_drawn_along_the_stream_and_of_several_evaluators_side_by_side():
+def test_a_metric_of_a_trace_is_drawn_along_the_stream_and_that_of_two_evaluators_as_two_series():
     trace = se.Trace(se.Evaluator(METRICS[:2]), every=50)
     for true, predicted in zip(TRUE, PREDICTED, strict=True):
         trace.update(true, predicted)
@@ -95,7 +95,7 @@ def sliced() -> se.Sliced:
 
 
 @pytest.mark.parametrize(("metric", "sign"), [(None, 1), ("hamming_loss", -1)])
-def test_slices_are_drawn_from_the_worst_on_with_their_size_and_the_value_of_all(metric: str | None, sign: int):
+def test_slices_are_drawn_with_the_worst_first_their_size_and_the_value_of_all_examples(metric: str | None, sign: int):
     holder, key = sliced(), metric or "f1_micro"
     values = {f"{name} = {value}": part[key] for name, parts in holder.get().items() for value, part in parts.items()}
     ranked = sorted(values, key=lambda name: sign * values[name])
@@ -171,7 +171,7 @@ def test_what_cannot_be_drawn_is_refused_before_there_is_a_figure(draw: Callable
     ({"a": se.F1(), "b": se.F1()}, None, "value"), (se.Evaluator(["recall_per_label"]), None, "recall"),
     (se.Evaluator(METRICS), "recall_per_label", "recall"),
 ])  # fmt: skip
-def test_metrics_are_drawn_where_asked_whatever_they_are_metrics_of(source: object, metrics: str | None, name: str):
+def test_metrics_of_every_source_are_drawn_on_the_axes_that_are_passed(source: object, metrics: str | None, name: str):
     for holder in source.values() if isinstance(source, dict) else [source]:
         for true, predicted in zip(TRUE, PREDICTED, strict=True):
             holder.update(true, predicted)
@@ -181,7 +181,7 @@ def test_metrics_are_drawn_where_asked_whatever_they_are_metrics_of(source: obje
     assert (ax.get_title(loc="left"), {ax.get_xlabel(), ax.get_ylabel()} & {name}) == ("Mine", {name})
 
 
-def test_pictures_are_drawn_where_asked_and_nothing_changes():
+def test_pictures_are_drawn_on_the_axes_that_are_passed_and_change_no_evaluator():
     ev = counted(se.Evaluator(["f1_micro", "f1_macro"], keep=["pairs"]))
     before = ev.to_bytes()
     scored = se.Evaluator(["roc_auc_macro"])

@@ -1,4 +1,4 @@
-"""Pictures of label pairs: what they say, not what they look like."""
+"""Pictures of label pairs: their names and numbers, not their looks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def drawn(ax: object) -> object:
     return ax
 
 
-def test_a_confusion_matrix_names_its_labels_and_says_its_fractions():
+def test_a_confusion_matrix_has_names_of_labels_and_fractions_in_per_cent():
     ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME), title="A title"))
     assert names(ax, "x") == names(ax, "y") == ["a", "b", "c", "no label"]
     cells = {(0, 0): "67%", (0, 1): "33%", (1, 1): "50%", (1, 3): "50%", (2, 3): "100%", (3, 2): "100%"}
@@ -58,7 +58,7 @@ def test_a_confusion_matrix_names_its_labels_and_says_its_fractions():
     assert [text.get_text() for text in bar.get_yticklabels()][-1] == "100%"
 
 
-def test_a_confusion_matrix_of_sums_is_not_in_per_cent():
+def test_a_confusion_matrix_that_is_not_normalized_has_numbers_of_examples():
     ax = drawn(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME * 2), normalize=None))
     assert numbers_in(ax)[0, 0] == "4"
     assert ax.figure.axes[-1].get_ylabel() == "examples"
@@ -66,7 +66,7 @@ def test_a_confusion_matrix_of_sums_is_not_in_per_cent():
 
 
 @pytest.mark.parametrize(("size", "limit"), [(17, 40), (60, 40), (100, 100)])
-def test_many_labels_are_drawn_without_numbers_and_names_do_not_touch(size: int, limit: int):
+def test_many_labels_are_drawn_without_numbers_and_with_names_that_do_not_overlap(size: int, limit: int):
     many = [f"a rather long name {number} of one of many labels" for number in range(size)]
     ax = drawn(plot_confusion_matrix(matrix_of(many, [({many[0]}, {many[1]})]), limit=limit))
     assert not ax.texts
@@ -83,13 +83,13 @@ def test_many_labels_are_drawn_without_numbers_and_names_do_not_touch(size: int,
     assert [text.get_text() for text in nothing.texts] == ["no values"]
 
 
-def test_numbers_can_be_asked_for_and_declined():
+def test_the_option_numbers_adds_or_omits_numbers():
     matrix = matrix_of([f"l{number}" for number in range(20)], [({"l3"}, {"l4"})])
     assert len(plot_confusion_matrix(matrix, numbers=True).texts) == 1
     assert len(plot_confusion_matrix(matrix_of(["a", "b", "c"], SOME), numbers=False).texts) == 0
 
 
-def test_cooccurrence_shows_the_lower_half_once_and_no_diagonal():
+def test_cooccurrence_draws_only_the_lower_half_without_the_diagonal():
     state = fed(
         "abc", ["cooccurrence"], [Meant(frozenset("ab"), frozenset("c")), Meant(frozenset("abc"), frozenset("c"))]
     )
@@ -103,7 +103,7 @@ def test_cooccurrence_shows_the_lower_half_once_and_no_diagonal():
     assert both.get_xlabel() == "predicted label"
     apart = fed("ab", ["cooccurrence"], [Meant(frozenset("a"), frozenset("a"))])
     assert numbers_in(drawn(plot_cooccurrence(pairs.cooccurrence(apart)))) == {}
-    assert [text.get_text() for text in plot_cooccurrence(pairs.cooccurrence(apart)).texts] == []  # 0 is a value
+    assert [text.get_text() for text in plot_cooccurrence(pairs.cooccurrence(apart)).texts] == []  # not "no values"
 
 
 def counted(true: list, predicted: list, **options: object) -> se.Evaluator:
@@ -112,7 +112,7 @@ def counted(true: list, predicted: list, **options: object) -> se.Evaluator:
     return ev
 
 
-def test_panels_hold_the_counts_of_each_label_and_its_f1():
+def test_panels_contain_the_counts_and_the_f1_of_each_label():
     ev = counted([["cat"]] * 3 + [["dog"]] * 2, [["cat"]] * 3 + [["cat"], ["dog"]])
     ax = drawn(plot_multilabel_confusion(ev, title="Both"))
     assert [text.get_text() for text in ax.texts] == [
@@ -131,7 +131,7 @@ def test_panels_of_many_labels_are_those_of_the_most_frequent():
     ax = plot_multilabel_confusion(ev, limit=7)
     assert [text.get_text() for text in ax.texts][4::6] == [str(label) for label in range(43, 50)]
     assert ax.get_title(loc="left") == "Outcomes of each label, the 7 most frequent of 50"
-    assert ax.get_xticks().tolist() == [0.5, 1.5, 3.0, 4.0, 5.5, 6.5]  # below the three panels of the last row
+    assert ax.get_xticks().tolist() == [0.5, 1.5, 3.0, 4.0, 5.5, 6.5]  # ticks of the three panels in the last row
     with pytest.raises(InputError, match="limit"):
         plot_multilabel_confusion(ev, limit=0)
     assert not drawn(plot_multilabel_confusion(se.Evaluator())).collections
@@ -150,7 +150,7 @@ def test_empty_and_odd_labels_are_drawn():
     drawn(plot_cooccurrence(pairs.cooccurrence(fed("a", ["cooccurrence"], []))))
 
 
-def test_an_evaluator_is_drawn_as_what_is_read_of_it():
+def test_an_evaluator_is_drawn_like_the_matrix_that_is_read_from_it():
     ev = se.Evaluator(["f1_macro"], labels=["a", "b", "c"], keep=["pairs", "contributions"])
     for true, pred in [*SOME, ({"a", "b"}, {"a", "c"}), ({"a", "b"}, {"a"})]:
         ev.update(true, pred)
@@ -176,7 +176,7 @@ def test_an_evaluator_is_drawn_as_what_is_read_of_it():
     drawn(plot_confusion_matrix(single))
 
 
-def test_what_is_drawn_is_said_once():
+def test_options_of_reading_are_refused_where_a_matrix_or_counts_were_passed():
     ev = se.Evaluator(["f1_macro"], keep=["cooccurrence"])
     ev.update({"a"}, {"b"})
     table = ev._view("pairs", "this")

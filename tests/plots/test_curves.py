@@ -1,4 +1,4 @@
-"""Curves over scores: what is drawn is what the library computes."""
+"""Curves over scores have the points that the library computes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_title_of_a_long_label_fits(kind: str):
     assert ax._left_title.get_window_extent().x1 <= ax.figure.bbox.x1
 
 
-def test_roc_curves_are_named_and_their_bands_filled():
+def test_roc_curves_have_names_and_filled_bands():
     open_ = RocCurve(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([np.inf, 0.5]), np.array([True]))
     ax = drawn(plots.plot_roc_curve({"micro": open_, 7: scored().roc_curve(1)}))
     assert legend(ax) == ["micro", "7"]
@@ -74,14 +74,14 @@ def count(holder: object, **options: object) -> object:
 
 
 @pytest.mark.parametrize("kind", SOURCES)
-def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
+def test_curves_of_every_kind_of_source_are_those_of_an_evaluator(kind: str):
     ev = scored()
     pooled, steps = ev.roc_curve(average="micro"), ev.precision_recall_curve(average="micro")
     name = "x = 1" if kind == "sliced" else "all labels"
     ax = plots.plot_roc_curve(*SOURCES[kind]())
     assert legend(ax) == [name]
     assert ax.lines[-1].get_xydata().tolist() == points(pooled.fpr, pooled.tpr)
-    assert len(ax.lines) == 2  # with that of guessing
+    assert len(ax.lines) == 2  # the curve, and the line of guessing
     assert ax.get_legend().get_texts()[0].get_text() == f"{name}, area {ev.get('roc_auc_micro'):.3f}"
     chosen = plots.plot_roc_curve(*SOURCES[kind](), labels=[2, 0])
     assert legend(chosen) == (["2 x = 1", "0 x = 1"] if kind == "sliced" else ["2", "0"])
@@ -106,7 +106,7 @@ def test_curves_of_whatever_counted_are_those_of_its_evaluator(kind: str):
     assert ax.lines[2].get_ydata().max() == pytest.approx(ev.best_thresholds("f1")[1].value, rel=1e-15)
 
 
-def test_runs_are_drawn_side_by_side_by_name():
+def test_two_runs_are_drawn_with_their_names_or_refused_where_one_is_drawn():
     ax = drawn(plots.plot_roc_curve({"old": scored(), "new": scored()}))
     assert legend(ax) == ["old", "new"]
     with pytest.raises(InputError, match=r"shows one evaluator; choose one of 'old', 'new'"):
@@ -116,7 +116,7 @@ def test_runs_are_drawn_side_by_side_by_name():
 def test_precision_recall_is_drawn_in_steps():
     ax = drawn(plots.plot_precision_recall_curve(scored().precision_recall_curve(0), title=""))
     assert ax.lines[-1].get_drawstyle() == "steps-post"
-    assert set(ax.lines[0].get_ydata()) == {TRUE[:, 0].mean()}  # what guessing has
+    assert set(ax.lines[0].get_ydata()) == {TRUE[:, 0].mean()}  # the precision of guessing
     assert len(plots.plot_precision_recall_curve(scored(), labels=[0, 1]).lines) == 2
     assert ax.get_title(loc="left") == ""
 
@@ -150,7 +150,7 @@ def test_empty_sources_are_drawn():
 
 
 @pytest.mark.parametrize("kind", ["roc_curve", "precision_recall_curve", "thresholds"])
-def test_where_no_label_is_true_it_says_that_there_are_no_values(kind: str):
+def test_a_picture_says_that_there_are_no_values_where_no_label_is_true(kind: str):
     ev = se.Evaluator(["roc_auc"], labels=["a"])
     ev.update_many(np.zeros((5, 1), int), np.full((5, 1), 0.1))
     ax = drawn(ev.plot(kind))

@@ -1,4 +1,4 @@
-"""Whatever a picture is drawn of: it is drawn, or refused by an error of this package that says what to give."""
+"""Every picture is drawn of every kind of source, or refused by an error of this package with what to pass."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ SOURCES: dict[str, Callable[[], tuple]] = {
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("name", "source"), crossed(PLOTS, SOURCES))
-def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
+def test_every_source_is_drawn_or_refused_by_an_error_of_this_package(name: str, source: str):
     try:
         ax = getattr(plots, name)(*SOURCES[source]())
     except StreamevalError:
@@ -79,7 +79,7 @@ def test_every_source_is_drawn_or_refused_in_our_words(name: str, source: str):
 
 
 @pytest.mark.parametrize("name", PLOTS)
-def test_of_a_trace_in_a_mapping_no_evaluator_is_chosen_in_silence(name: str):
+def test_a_trace_of_two_evaluators_in_a_mapping_is_refused(name: str):
     trace = se.Trace({"a": empty(), "b": counted(empty())})
     message = r"is a Trace of \['a', 'b'\]; choose one: trace.evaluators\['a'\]"
     with pytest.raises(InputError, match=f"^what is drawn {message}"):
@@ -89,7 +89,7 @@ def test_of_a_trace_in_a_mapping_no_evaluator_is_chosen_in_silence(name: str):
 
 
 @pytest.mark.parametrize("name", PLOTS)
-def test_nothing_to_draw_is_refused_with_what_to_give(name: str):
+def test_an_empty_mapping_is_refused_with_what_to_pass(name: str):
     with pytest.raises(InputError, match="give an evaluator, evaluators by name or slices"):
         getattr(plots, name)({})
 
@@ -114,7 +114,7 @@ def names(ax: Axes) -> list[str]:
     return [text.get_text().partition(", ")[0] for text in ax.get_legend().get_texts()]
 
 
-def test_labels_and_runs_whose_names_look_alike_have_a_curve_each():
+def test_labels_and_runs_whose_names_look_alike_have_different_names_in_the_legend():
     ev = se.Evaluator(keep=["curves"], threshold=0.5)
     ev.update({1}, {1: 0.9, "1": 0.2})
     ev.update({"1"}, {1: 0.3, "1": 0.4})
@@ -128,7 +128,7 @@ def test_labels_and_runs_whose_names_look_alike_have_a_curve_each():
     assert len(plots.plot_roc_curve(runs, labels=[1, "1"]).lines) == 3
 
 
-def test_a_picture_that_there_is_not_and_evaluators_without_a_metric_are_refused():
+def test_unknown_pictures_and_evaluators_without_a_metric_of_one_number_are_refused():
     with pytest.raises(InputError, match=r"^plot.. draws .*, not 'lables'; did you mean 'labels'"):
         counted(empty()).plot("lables")
     with pytest.raises(InputError, match="no metric that is one number; give metric="):

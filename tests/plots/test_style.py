@@ -25,11 +25,11 @@ DEFAULT_COLOURS = inspect.signature(plots.plot_confusion_matrix).parameters["cma
         (-2.5, "-2.5"), (9.999e12, "9999G"), (1e100, "1e100"),
     ],
 )  # fmt: skip
-def test_numbers_are_short(value: float, text: str):
+def test_numbers_have_few_characters(value: float, text: str):
     assert parts.short(value) == text
 
 
-def test_fractions_are_per_cent():
+def test_fractions_are_written_in_per_cent():
     rounded = [parts.short(value, fraction=True) for value in (0.0, 1e-9, 0.0049, 0.0051, 0.674, 1.0)]
     assert rounded == ["", "<1%", "<1%", "1%", "67%", "100%"]
 
@@ -42,7 +42,7 @@ def luminance_of(colours: np.ndarray) -> np.ndarray:
 def test_lines_differ_in_their_dashes_or_in_grey_and_for_the_colour_blind():
     looks = [parts.line_style(number) for number in range(len(parts.COLOURS))]
     colours = np.array([to_rgb(look["color"]) for look in looks])
-    # Machado, Oliveira & Fernandes 2009: without the cones for red, and without those for green.
+    # Machado, Oliveira & Fernandes 2009: sight without the cones for red, and without the cones for green.
     red = [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
     green = [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
     for first, second in combinations(range(len(looks)), 2):
@@ -58,7 +58,7 @@ def test_lines_differ_in_their_dashes_or_in_grey_and_for_the_colour_blind():
 def test_colours_get_darker_in_even_steps_and_text_can_be_read_on_all_of_them():
     ramp = colormaps[DEFAULT_COLOURS](np.linspace(0, 1, 64))[:, :3]
     luminance = luminance_of(ramp)
-    lightness = 116 * np.cbrt(luminance) - 16  # CIE L*, but for the nearly black
+    lightness = 116 * np.cbrt(luminance) - 16  # CIE L*, which differs for colours near black only
     steps = -np.diff(lightness)
     assert (steps > 0).all()
     assert steps.max() < 2.5 * steps.mean()
