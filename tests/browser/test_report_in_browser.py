@@ -1,4 +1,4 @@
-"""The page as a browser shows it: Chromium opens the file from disk, and its script sorts, filters and tells.
+"""The page as a browser shows it: Chromium opens the file from disk, and its script sorts, filters and announces.
 
 Not part of the ordinary tests: it needs the package ``playwright`` and a Chromium on the path, and is run by name,
 ``python -m pytest tests/browser``.
@@ -35,7 +35,7 @@ CASES = {
 
 
 def measured(metrics: int = 8, weight: float = 1.0) -> se.Evaluator:
-    """Metrics whose names are wide, and confusions."""
+    """An evaluator with metrics of wide names and with confusions."""
     names = ["f1_micro", "hamming_loss", "label_ranking_average_precision", "expected_calibration_error_micro"]
     names += ["average_precision_macro", "average_precision_micro", "average_precision_weighted", "roc_auc_weighted"]
     names += ["subset_accuracy", "jaccard_samples", "balanced_accuracy_macro", "predicted_cardinality"]
@@ -46,7 +46,7 @@ def measured(metrics: int = 8, weight: float = 1.0) -> se.Evaluator:
 
 
 def weighted(wrong: float) -> se.Evaluator:
-    """Sums of weights at a tie of their decimals or with an exponent; an F1 that a few wrong ones hardly change."""
+    """Supports that are ties when rounded or need an exponent; a false positive of weight ``wrong`` lowers F1."""
     ev = se.Evaluator()
     for label, weight in {"cat": 1234.25, "dog": 2.0625, "fly": 0.00005, "fox": 2.0**60, "pig": 9999.5}.items():
         ev.update({label}, {label}, weight=weight)
@@ -73,7 +73,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Watched:
-    """A page, and what went wrong in it."""
+    """An open page, with its errors, console messages and requests."""
 
     def __init__(self, browser: Browser, file: Path, **options: object) -> None:
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
@@ -107,7 +107,7 @@ def opened(browser: Browser, files: dict[str, Path]) -> Iterator[object]:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("width", [1280, 768, 420, 320])
-def test_pages_open_without_an_error_and_never_scroll_sideways_and_tables_that_do_say_so(opened, name: str, width: int):
+def test_pages_open_without_an_error_and_only_tables_scroll_sideways_with_a_hint(opened, name: str, width: int):
     page = opened(name, viewport={"width": width, "height": 800}).page
     for box in page.locator(".scroll").all():
         scrolls = box.evaluate("box => box.scrollWidth > box.clientWidth")
@@ -127,7 +127,7 @@ def test_hostile_names_are_displayed_as_they_are(opened):
 
 
 @pytest.mark.parametrize("name", ["few", "many", "hostile", "weighted"])
-def test_without_the_script_all_rows_stand_there_and_with_it_the_first_of_them(opened, name: str):
+def test_without_the_script_all_rows_are_visible_and_with_it_the_first_ones(opened, name: str):
     plain, alive = opened(name, java_script_enabled=False), opened(name)
     for table in ("labels", "slices", "confusions"):
         rows = [watched.page.locator(f"[data-table={table}] tbody tr:visible") for watched in (plain, alive)]
@@ -145,7 +145,7 @@ def test_without_the_script_all_rows_stand_there_and_with_it_the_first_of_them(o
     assert plain.page.locator("form:visible, button:visible, select:visible").count() == 0
 
 
-def test_a_click_sorts_and_another_turns_the_order_round(opened):
+def test_a_click_sorts_and_a_second_click_reverses_the_order(opened):
     watched = opened("many")
     head = watched.page.locator("[data-table=labels] thead th").nth(1)
     assert head.get_attribute("aria-sort") is None
@@ -167,7 +167,7 @@ def test_the_keyboard_sorts_names_in_the_order_of_their_numbers(opened):
     assert watched.first("labels", 0)[0] == "topic 00249"
 
 
-def test_a_filter_leaves_the_rows_that_fit_and_tells_how_many(opened):
+def test_a_filter_leaves_the_rows_that_match_and_says_how_many(opened):
     watched = opened("many")
     page = watched.page
     page.get_by_label("Find a label").fill("TOPIC 0001")
@@ -181,7 +181,7 @@ def test_a_filter_leaves_the_rows_that_fit_and_tells_how_many(opened):
     assert "No row fits." in page.locator("#labels").inner_text()
 
 
-def test_more_rows_are_displayed_when_asked_for(opened):
+def test_buttons_display_more_rows_or_all(opened):
     watched = opened("many")
     assert len(watched.first("labels", 0)) == 100
     watched.page.get_by_role("button", name="Show 100 more").click()
@@ -201,7 +201,7 @@ def test_where_a_server_forbids_scripts_all_rows_are_visible(browser: Browser, f
     context.close()
 
 
-def test_what_a_browser_saves_of_a_sorted_page_opens_with_all_of_its_rows(opened, files: dict[str, Path]):
+def test_a_sorted_page_that_a_browser_saved_opens_with_all_of_its_rows(opened, files: dict[str, Path]):
     page = opened("many").page
     page.locator("[data-table=labels] thead th").nth(1).locator("button").click()
     page.get_by_label("Find a label").fill("TOPIC 0001")
@@ -214,13 +214,13 @@ def test_what_a_browser_saves_of_a_sorted_page_opens_with_all_of_its_rows(opened
     assert again.first("labels", 0) == [f"topic {place:05}" for place in range(250)]
 
 
-def test_ten_thousand_labels_are_filtered_among_all(opened):
+def test_a_filter_finds_a_label_among_ten_thousand(opened):
     watched = opened("huge")
     watched.page.get_by_label("Find a label").fill("09999")
     assert watched.first("labels", 0) == ["topic 09999"]
 
 
-def test_a_dot_tells_its_label(opened):
+def test_a_dot_displays_its_label_under_the_pointer(opened):
     page = opened("many").page
     area = page.locator("#labels .area")
     area.scroll_into_view_if_needed()
@@ -251,7 +251,7 @@ def test_a_chosen_label_stands_out_among_the_curves(opened):
     assert "threshold" in page.locator("#curves .tip").first.inner_text()
 
 
-def test_a_table_is_copied_as_it_is_sorted_and_filtered_and_that_is_announced(opened):
+def test_a_table_is_copied_as_sorted_and_filtered_and_the_copy_is_announced(opened):
     watched = opened("many")
     page = watched.page
     watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -267,11 +267,11 @@ def test_a_table_is_copied_as_it_is_sorted_and_filtered_and_that_is_announced(op
     assert head.split("\t")[:3] == ["label", "f1", "precision"]
     assert [row.split("\t")[0] for row in rows] == watched.first("labels", 0) == [f"topic 0001{n}" for n in range(10)]
     page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
-    take.click()  # as where the page is served without encryption
+    take.click()  # without a clipboard, as on a page that is served without encryption
     status.get_by_text("not copied", exact=False).wait_for()
 
 
-def test_downloads_hold_what_copies_hold(opened):
+def test_a_download_contains_what_a_copy_contains(opened):
     watched = opened("hostile")
     page = watched.page
     watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -300,7 +300,7 @@ LUMINANCE = """name => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_and_lines_stand_out_from_the_ground(opened, scheme: str):
+def test_text_and_lines_have_enough_contrast_with_the_background(opened, scheme: str):
     page = opened("few", color_scheme=scheme).page
     ground = page.evaluate(LUMINANCE, "ground")
     assert (ground > 0.5) == (scheme == "light")
@@ -318,7 +318,7 @@ def test_headings_break_after_underscores_so_that_a_table_of_many_metrics_fits(o
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") == 0
 
 
-def test_lines_of_a_picture_can_be_told_apart_in_grey(opened):
+def test_lines_of_a_picture_can_be_distinguished_in_grey(opened):
     page = opened("few").page
     dashes = """tone => {
       const path = document.querySelector('path.line').cloneNode();
@@ -342,8 +342,8 @@ def test_on_paper_the_page_is_light_and_has_no_controls(opened):
 
 
 @pytest.mark.parametrize("name", ["few", "hostile", "sliced", "wide", "seven runs"])
-def test_on_paper_no_table_goes_past_the_edge(opened, name: str):
-    page = opened(name, viewport={"width": 688, "height": 900}).page  # A4 between its margins
+def test_on_paper_no_table_is_wider_than_the_page(opened, name: str):
+    page = opened(name, viewport={"width": 688, "height": 900}).page  # the width of A4 without margins
     page.emulate_media(media="print")
     wide = "table => table.offsetWidth > table.parentElement.clientWidth + 1"
     assert page.evaluate(f"[...document.querySelectorAll('table')].filter({wide}).map(t => t.dataset.table)") == []
