@@ -1,4 +1,4 @@
-"""What adapters share, over plain functions in place of an engine."""
+"""The functions that adapters share, tested with plain functions in place of an engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streameval.tabular.job import Job
 
 @pytest.mark.parametrize("fan_in", [2, 3, 16])
 @pytest.mark.parametrize("size", range(9))
-def test_a_tree_merges_everything_once_and_no_more_at_a_time(monkeypatch, size: int, fan_in: int):
+def test_a_tree_merges_everything_once_and_at_most_fan_in_states_at_a_time(monkeypatch, size: int, fan_in: int):
     monkeypatch.setattr(engine, "FAN_IN", fan_in)
     widths = []
 
@@ -32,19 +32,19 @@ class WrappedError(Exception):
         self.inner = inner
 
 
-def test_errors_of_this_package_are_raised_as_what_they_were():
+def test_a_wrapped_error_of_this_package_is_raised_unwrapped():
     with pytest.raises(se.LabelError, match=r"^no such label$") as caught, raise_ours(WrappedError, lambda e: e.inner):
         raise WrappedError(se.LabelError("no such label"))
     assert isinstance(caught.value.__cause__, WrappedError)
 
 
-def test_errors_of_the_rest_stay_as_they_are():
+def test_a_wrapped_error_of_another_kind_is_raised_unchanged():
     for inner in (ValueError("theirs"), None):
         with pytest.raises(WrappedError), raise_ours(WrappedError, lambda error: error.inner):
             raise WrappedError(inner)
 
 
-def test_arguments_are_checked_in_the_same_words():
+def test_shared_checks_refuse_invalid_arguments():
     check_number("tasks", 1, 1)
     for wrong in (0, True, 1.0, None):
         with pytest.raises(se.InputError, match="tasks must be an integer of at least 1, not"):

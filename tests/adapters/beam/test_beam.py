@@ -1,4 +1,4 @@
-"""Beam for real, in process: bundles, windows, panes and late rows give the bytes of one process."""
+"""Beam itself, run in this process: bundles, windows, panes and late rows give the bytes of one evaluator."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def counted(rows):
 
 
 class Write(beam.DoFn):
-    """Leaves each element's text in a file: what a pipeline gives to the test."""
+    """Writes each element into a file, because a pipeline returns nothing to the test."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -103,7 +103,7 @@ def test_tables_and_beam_rows_give_the_bytes_of_one_process(tmp_path):
     assert run(beam.Create([*tables, *rows]), Evaluate(**NAMES), tmp_path) == [(None, None, counted(ROWS))]
 
 
-def test_slices_are_counted_like_by_one_process(tmp_path):
+def test_slices_have_the_bytes_of_one_process(tmp_path):
     sliced = se.Sliced(se.Evaluator(), by="region")
     lists = [[row[name] for row in FEW] for name in ("actual", "predicted", "region")]
     sliced.update_many(lists[0], lists[1], where={"region": lists[2]})
@@ -168,7 +168,7 @@ class WriteTime(beam.DoFn):
     (window.TimestampCombiner.OUTPUT_AT_LATEST, max),
     (window.TimestampCombiner.OUTPUT_AT_EOW, lambda times: min(times) // 100 * 100 + 99),
 ])  # fmt: skip
-def test_what_comes_out_has_the_time_that_the_windowing_says(combiner, chosen, tmp_path):
+def test_states_have_the_timestamps_that_the_windowing_chooses(combiner, chosen, tmp_path):
     times = defaultdict(list)
     for row in FEW:
         times[row["t"] // 100 * 100].append(row["t"])
@@ -199,7 +199,7 @@ def at(row, t):
 
 
 def stream():
-    """Rows in time, some of them late, one too late: row 399."""
+    """Rows with event times, some of which are late; row 399 is too late and is dropped."""
     made = Stream().advance_watermark_to(0)
     made = made.add_elements([at(row, 1 + place % 9) for place, row in enumerate(FEW[:100])])
     made = made.add_elements([at(row, 1 + place % 9) for place, row in enumerate(FEW[100:150])])
@@ -230,7 +230,7 @@ def fired(mode, transform, folder, windows=None, source=stream):
     [lambda: Evaluate(**NAMES), lambda: beam.CombineGlobally(EvaluatorFn(JOB)).without_defaults()],
     ids=["bundles", "rows"],
 )
-def test_panes_of_either_mode_come_to_the_rows_that_were_not_dropped(mode, transform, tmp_path):
+def test_panes_of_either_mode_add_up_to_the_rows_that_were_not_dropped(mode, transform, tmp_path):
     firings = fired(mode, transform(), tmp_path)
     assert {firing.timing for firing in firings} == {"EARLY", "ON_TIME", "LATE"}
     first, second = FEW[:150] + FEW[250:399], FEW[150:250]
@@ -246,8 +246,8 @@ def test_panes_of_either_mode_come_to_the_rows_that_were_not_dropped(mode, trans
         assert panes.total().to_bytes() == counted(FEW[:399])
 
 
-def test_the_other_mode_would_give_another_result(tmp_path):
-    """What the collector is for: the panes of one mode, taken for those of the other, count wrongly."""
+def test_panes_read_in_the_wrong_mode_give_a_wrong_total(tmp_path):
+    """`Panes` needs the mode, because panes of one mode that are read as those of the other give a wrong total."""
     for mode, other in (("accumulating", "discarding"), ("discarding", "accumulating")):
         (tmp_path / mode).mkdir()
         panes = Panes(other)
@@ -262,7 +262,7 @@ def sessions():
 
 
 @pytest.mark.parametrize("mode", list(MODES))
-def test_sessions_that_grow_take_the_place_of_their_earlier_stages(mode, tmp_path):
+def test_a_session_that_has_grown_replaces_its_earlier_panes(mode, tmp_path):
     firings = fired(mode, Evaluate(**NAMES), tmp_path, window.Sessions(10), sessions)
     assert len({firing[1:3] for firing in firings}) > 1
     panes = Panes(mode, sessions=True)
@@ -295,7 +295,7 @@ def test_panes_in_any_order_however_often_they_come_give_the_same_bytes(cuts, or
         assert panes.total().to_bytes() == counted(FEW[: 40 * len(cuts)])
 
 
-def test_of_a_pane_after_a_later_one_only_what_discards_compares_the_state():
+def test_an_earlier_pane_that_comes_late_and_differs_is_refused_if_discarding_and_else_ignored():
     for mode in MODES:
         panes = Panes(mode)
         for pane in (0, 1):
@@ -309,7 +309,7 @@ def test_of_a_pane_after_a_later_one_only_what_discards_compares_the_state():
         assert panes.total().to_bytes() == before
 
 
-def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
+def test_an_invalid_pane_is_refused_and_changes_nothing():
     for mode in MODES:
         panes = Panes(mode)
         with pytest.raises(se.InputError, match="no pane was put"):
@@ -331,7 +331,7 @@ def test_a_pane_that_cannot_be_is_refused_and_changes_nothing():
             Panes(wrong)
 
 
-def test_what_panes_gave_is_independent():
+def test_states_and_totals_of_panes_are_copies():
     panes = Panes("discarding")
     panes.put(firing_of(FEW[:10], 0))
     panes.total().reset()
@@ -340,10 +340,10 @@ def test_what_panes_gave_is_independent():
     assert panes.total().to_bytes() == counted(FEW[:20])
 
 
-# -- the parts --------------------------------------------------------------------------------------------------------
+# -- the combiner and the coders --------------------------------------------------------------------------------------
 
 
-def test_combining_leaves_unchanged_what_it_was_passed():
+def test_combining_does_not_change_its_arguments():
     count = EvaluatorFn(JOB)
     parts = [count.add_inputs(count.create_accumulator(), FEW[start : start + 100]) for start in range(0, 400, 100)]
     states = [count.extract_output(part) for part in parts]
@@ -356,7 +356,7 @@ def test_combining_leaves_unchanged_what_it_was_passed():
     assert count.extract_output(whole).to_bytes() == counted(FEW)
 
 
-def test_rows_and_tables_are_counted_in_one_accumulator_which_is_written_as_its_state():
+def test_an_accumulator_counts_rows_and_tables_and_is_encoded_as_its_state():
     count = EvaluatorFn(JOB)
     coder = count.get_accumulator_coder()
     part = count.add_inputs(count.create_accumulator(), [*ROWS[:700], pa.Table.from_pylist(ROWS[700:900])])
@@ -401,7 +401,7 @@ def test_states_are_coded_by_their_bytes(made):
         ("cat", "a row must be a mapping"),
     ],
 )
-def test_what_cannot_be_read_is_reported_in_our_words(row, says, tmp_path):
+def test_rows_that_cannot_be_read_are_reported_by_an_error_of_this_package(row, says, tmp_path):
     with pytest.raises(se.InputError, match=says):
         run(beam.Create([row]), Evaluate(**NAMES), tmp_path)
 
@@ -413,7 +413,7 @@ def test_arguments_are_refused_when_the_pipeline_is_built():
         EvaluatorFn("f1")
 
 
-# -- what is shown ----------------------------------------------------------------------------------------------------
+# -- the example and the page -----------------------------------------------------------------------------------------
 
 
 def test_the_example_runs(capsys):

@@ -1,4 +1,4 @@
-"""Dask for real: threads, processes and a local cluster, with a worker killed, give the bytes of one process."""
+"""Dask itself on threads, processes and a local cluster, with a worker killed, gives the bytes of one process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # of pandas, within dask.dataframe
+    pytest.mark.filterwarnings("ignore:The inplace keyword"),  # pandas warns of code in dask.dataframe
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
@@ -114,7 +114,7 @@ def test_a_cluster_gives_the_bytes_of_one_process(parquet, cluster):
 
 
 def _read_or_die(path, part, mark, everyone):
-    """A worker that is killed once, in the middle of its work, after others have finished theirs."""
+    """Read a part; the worker of part 2 is killed once, after two parts were read by workers."""
     if part == 2:
         while len(list(Path(everyone).iterdir())) < 2:
             time.sleep(0.01)
@@ -159,7 +159,7 @@ def test_nothing_to_count_gives_a_fresh_object():
     assert evaluate(dask.delayed([]), "actual", "predicted").to_bytes() == se.Evaluator().to_bytes()
 
 
-def test_columns_of_a_data_frame_may_be_patterns_structs_keys_of_these_and_strings():
+def test_columns_of_a_data_frame_may_be_patterns_structs_keys_of_structs_or_strings():
     wide = {"true_cat": [1, 0], "true_dog": [0, 1], "answer": [{"cat": 1, "dog": 1}, {"cat": 0, "dog": 1}]}
     table = pa.table({**wide, "outer": [{"tags": ["cat", "dog"]}, {"tags": ["dog"]}], "cells": ["cat|dog", "dog"]})
     frame = dd.from_pandas(table.to_pandas(types_mapper=pd.ArrowDtype), npartitions=2)
@@ -178,14 +178,14 @@ def test_slices_weights_and_metrics_go_to_the_workers(parquet):
     assert evaluate(bag, "actual", "predicted", scheduler="threads", **inputs).to_bytes() == sliced.to_bytes()
 
 
-def test_a_state_goes_into_a_larger_computation():
+def test_a_state_can_be_part_of_a_larger_computation():
     job = Job.of(actual="actual", predicted="predicted")
     halves = [db.from_sequence(FEW[:150], npartitions=2), db.from_sequence(FEW[150:], npartitions=3)]
     result = dask.compute(*(state(half, job) for half in halves), scheduler="sync")
     assert job.merged(result).to_bytes() == counted(FEW)
 
 
-def test_partitions_are_not_changed_so_that_they_may_be_shared():
+def test_states_of_partitions_are_not_changed_so_that_they_may_be_shared():
     bag = db.from_sequence(FEW, npartitions=3).persist(scheduler="sync")
     job = Job.of(actual="actual", predicted="predicted")
     one = state(bag, job).persist(scheduler="sync")
@@ -238,7 +238,7 @@ def test_arrays_give_the_bytes_of_one_process_however_they_are_chunked(chunks):
     assert evaluate_arrays(*arrays).to_bytes() == single.to_bytes()
 
 
-def test_scores_weights_masks_and_slices_of_arrays_go_with_their_rows():
+def test_scores_weights_masks_and_slices_of_arrays_are_matched_with_their_rows():
     true, mask, scores = dense(1), dense(2), np.random.default_rng(3).random((1_000, 7))
     weights, regions = np.arange(1_000) / 8, np.random.default_rng(4).choice(["eu", "us"], 1_000)
     sliced = se.Sliced(se.Evaluator(threshold=0.5), by="region")
@@ -254,7 +254,7 @@ def test_scores_weights_masks_and_slices_of_arrays_go_with_their_rows():
     assert result.to_bytes() == sliced.to_bytes()
 
 
-def test_chunks_of_unknown_length_are_taken_as_they_are_if_they_agree():
+def test_arrays_with_chunks_of_unknown_length_are_counted_if_their_chunks_match():
     true, pred = dense(1), dense(2)
     arrays = [da.from_array(array, chunks=(200, 7))[da.from_array(true[:, 0], chunks=200)] for array in (true, pred)]
     single = se.Evaluator()
@@ -264,7 +264,7 @@ def test_chunks_of_unknown_length_are_taken_as_they_are_if_they_agree():
         evaluate_arrays(arrays[0], da.from_array(pred, chunks=(500, 7)))
 
 
-def test_arrays_that_do_not_go_together_are_refused():
+def test_arrays_that_do_not_match_are_refused():
     true, pred = da.from_array(dense(1)), da.from_array(dense(2, rows=999))
     with pytest.raises(se.InputError, match="y_pred"):
         evaluate_arrays(true, pred)
@@ -281,7 +281,7 @@ def test_arrays_that_do_not_go_together_are_refused():
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 
-def test_columns_are_looked_at_before_anything_is_computed(parquet):
+def test_columns_are_checked_before_anything_is_computed(parquet):
     frame = dd.read_parquet(parquet).map_partitions(lambda _: pytest.fail("computed"), meta=dd.read_parquet(parquet))
     with pytest.raises(se.InputError, match=r"there is no column 'predictd'.*did you mean 'predicted'"):
         evaluate(frame, "actual", "predictd")
@@ -317,13 +317,13 @@ def test_a_worker_that_cannot_read_its_rows_says_so_in_one_sentence(scheduler, r
     assert "\n" not in str(caught.value)
 
 
-def test_errors_come_back_from_a_cluster(cluster):
+def test_errors_of_a_cluster_are_raised_as_errors_of_this_package(cluster):
     bag = db.from_sequence([*FEW[:9], {"actual": None, "predicted": []}], npartitions=2)
     with pytest.raises(se.InputError, match=r"^partition 1: column 'actual'.* is missing"):
         evaluate(bag, "actual", "predicted", scheduler=cluster)
 
 
-def test_other_arguments_are_refused_with_what_to_do():
+def test_invalid_arguments_are_refused_with_what_to_do():
     with pytest.raises(se.InputError, match="collection must be"):
         evaluate(FEW, "actual", "predicted")
     with pytest.raises(se.InputError, match="evaluate_arrays"):
@@ -338,7 +338,7 @@ def test_other_arguments_are_refused_with_what_to_do():
         evaluate("*.parquet", "actual", "predicted", example="id", label="tag")
 
 
-# -- what is shown ----------------------------------------------------------------------------------------------------
+# -- the example and the page -----------------------------------------------------------------------------------------
 
 
 def test_the_example_runs(capsys):

@@ -43,7 +43,7 @@ def test_a_relation_gives_the_bytes_of_one_update(batch_size: int | None):
         assert se.evaluate_table(nothing, **options) == se.Evaluator(METRICS)
 
 
-def test_a_column_that_a_relation_has_not_is_reported_with_the_nearest():
+def test_a_column_that_a_relation_lacks_is_reported_with_the_nearest_name():
     with duckdb.connect() as connection:
         relation = connection.sql("select ['a'] as actual, ['b'] as predicted")
         with pytest.raises(se.InputError, match=r"no column 'predictd'.*did you mean 'predicted'"):

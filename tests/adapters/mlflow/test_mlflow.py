@@ -1,4 +1,4 @@
-"""What is logged to a real local store of MLflow; run where MLflow is installed."""
+"""Logging to a local store of MLflow itself; run where MLflow is installed."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from streameval.adapters.mlflow import log, metrics_of
 from tests.support.effort import cases
 
 ROOT = Path(__file__).resolve().parents[3]
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # of MLflow's own tables
+pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # raised by tables of MLflow
 
 STORES = ["sqlite", "files"]
 
 
 @pytest.fixture(params=STORES)
 def client(request, tmp_path: Path, monkeypatch):
-    """A fresh store with an experiment of its own."""
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # newer versions ask for a database otherwise
+    """A client of a new store with a new experiment."""
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # without it newer versions require a database
     before = mlflow.get_tracking_uri()
     uri = f"sqlite:///{tmp_path / 'runs.db'}" if request.param == "sqlite" else (tmp_path / "runs").as_uri()
     mlflow.set_tracking_uri(uri)
@@ -48,7 +48,7 @@ def fetched(run: mlflow.entities.Run, path: str) -> Path:
     return Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path=path))
 
 
-def test_metrics_the_page_and_the_state_are_preserved(client):
+def test_metrics_the_page_and_the_state_are_logged(client):
     ev = filled(["f1_macro", "fbeta_micro(beta=2)", "recall_per_label"])
     with mlflow.start_run() as run:
         log(ev, prefix="val_", step=3)
@@ -108,7 +108,7 @@ def test_more_metrics_than_one_request_takes_are_logged(client):
     assert len(client.get_run(run.info.run_id).data.metrics) == len(labels)
 
 
-def test_nothing_is_logged_where_something_is_wrong(client):
+def test_invalid_arguments_are_refused_before_anything_is_logged(client):
     with mlflow.start_run() as run:
         for options in ({"step": 1.5}, {"step": True}, {"prefix": 3}, {"max_labels": -1}):
             with pytest.raises(se.InputError, match=next(iter(options))):
@@ -151,7 +151,7 @@ HARD = [
 ]  # fmt: skip
 
 
-def test_a_store_keeps_each_label_of_its_own(client):
+def test_labels_that_look_alike_are_stored_separately(client):
     ev = se.Evaluator(["recall_per_label"], labels=HARD)
     for at in range(len(HARD)):
         ev.update(HARD[: at + 1], HARD[:1])
@@ -181,7 +181,7 @@ def test_the_page_of_the_documentation_runs(client, capsys):
     assert capsys.readouterr().out.endswith("0.5\n")
 
 
-def test_a_metric_that_cannot_be_read_is_named_and_the_others_are_logged(client):
+def test_a_metric_that_cannot_be_read_is_warned_of_and_the_rest_is_logged(client):
     ev = se.Evaluator(["brier_score_macro", "coverage_error"])
     ev.update({"cat"}, {"cat": 3.0, "dog": -1.0})
     with mlflow.start_run() as run, pytest.warns(se.DataWarning, match="^brier_score_macro is not logged: .*probab"):

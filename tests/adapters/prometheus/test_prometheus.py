@@ -32,7 +32,7 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def exposed(collector: EvaluationCollector) -> Samples:
-    """Every sample as a scraper reads it, in both formats alike."""
+    """Every sample as a scraper reads it; asserts that both formats contain the same samples."""
     registry = CollectorRegistry()
     registry.register(collector)
     plain = [s for f in parsed(generate_latest(registry).decode()) for s in f.samples]
@@ -95,7 +95,7 @@ def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list
     assert one(result, "streameval_labels_not_exposed", window="all") == 0
 
 
-def test_all_windows_tell_of_the_same_labels():
+def test_all_windows_expose_the_same_labels():
     total, recent = se.Evaluator(["f1_per_label"]), se.Rolling(se.Evaluator(["f1_per_label"]), size=2)
     for truth in [{"a"}] * 5 + [{"b"}] * 3 + [{"c"}] * 2:
         total.update(truth, truth)
@@ -106,7 +106,7 @@ def test_all_windows_tell_of_the_same_labels():
     assert one(result, "streameval_labels_not_exposed", window="last") == 1
 
 
-def test_what_has_no_value_is_left_out_and_counted():
+def test_undefined_values_are_left_out_and_counted():
     ev = se.Evaluator(["f1_macro(zero_division=nan)", "log_loss_macro", "hamming_loss"], threshold=0.5)
     ev.update({"a"}, {"a": 7.0})
     result = exposed(EvaluationCollector({"x": ev}, metrics=["recall_micro(zero_division=nan)", "log_loss_macro"]))
@@ -187,7 +187,7 @@ def test_a_registry_refuses_two_collectors_of_equal_names_and_takes_other_namesp
         ((se.Rolling(se.F1(), 5),), {"metrics": ["roc_auc_macro"]}, "roc_auc_macro requires the 'curves' state"),
     ],
 )
-def test_what_cannot_be_exposed_is_reported(arguments: tuple, options: dict, message: str):
+def test_arguments_that_cannot_be_exposed_are_refused(arguments: tuple, options: dict, message: str):
     with pytest.raises(se.StreamevalError, match=message):
         EvaluationCollector(*arguments, **options)
 

@@ -1,4 +1,4 @@
-"""A scrape sees one moment of each source, whatever other threads count meanwhile, and the user holds no lock."""
+"""A scrape reads one moment of each source while other threads count, without a lock held by the user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sources() -> dict[str, object]:
     return made
 
 
-def test_a_scrape_with_any_call_is_of_one_moment():
+def test_a_scrape_during_any_call_reads_one_moment():
     seen = set()
     for name in sources():
 
@@ -48,18 +48,18 @@ def test_a_scrape_with_any_call_is_of_one_moment():
             made, lambda pair: pair[0].to_bytes(), {"scrape": lambda pair: scraped(pair[1]), **calls}, seen
         )
         planned = 0
-        for act in calls:  # what they come to beside each other is tried in tests/laws
+        for act in calls:  # tests/laws tries pairs of these calls
             points = explorer.points(act)
             seen.update(point[:2] for point in points)
             for number, point in enumerate(chosen := spread(points, 60)):
                 explorer.explore(act, "scrape", point, same=number % 2 == 0)
             planned += len(chosen)
         explorer.try_each_place(random.Random(name))
-        assert explorer.tried > planned // 2 >= len(calls)  # some places are reached by no second run
+        assert explorer.tried > planned // 2 >= len(calls)  # a second run does not reach all places
         assert not explorer.wrong, "\n".join(explorer.wrong[:20])
 
 
-def test_scrapes_in_many_threads_see_what_was_counted_together():
+def test_scrapes_in_many_threads_read_whole_updates_only():
     source = se.Evaluator(METRICS)
     collector = EvaluationCollector(source)
 

@@ -1,4 +1,4 @@
-"""Ray for real, locally: the bytes of one process, whatever the blocks, the tasks and the workers that die."""
+"""Ray itself, run locally, gives the bytes of one process with any blocks and tasks, even if workers die."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.effort import cases
 from tests.support.tagged import LABELS, rows_of
 
 ROOT = Path(__file__).parents[3]
-# Workers import the package, and functions of this file.
+# Workers import the package and this file.
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, (str(ROOT), str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
 )
@@ -53,13 +53,13 @@ def single(table, metrics=None, **more):
 
 
 def blocks_of(table, ends):
-    """A dataset whose blocks end there."""
+    """A dataset of the table, whose blocks end at these rows."""
     bounds = [0, *sorted(ends), table.num_rows]
     return ray.data.from_arrow([table.slice(low, high - low) for low, high in pairwise(bounds)])
 
 
 def die_once(path):
-    """Kill this process, as the system does when memory runs out, unless one was killed before."""
+    """Kill this process, as the system does when memory runs out, unless the file says that one was killed."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
@@ -86,12 +86,12 @@ def test_any_number_of_blocks_gives_the_bytes_of_one_process(blocks):
 
 @settings(max_examples=cases(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ends=st.lists(st.integers(0, 300), max_size=8), by=st.sampled_from([None, "region"]))
-def test_blocks_of_any_size_also_empty_ones_give_the_bytes_of_one_process(ends, by):
+def test_blocks_of_any_size_even_empty_ones_give_the_bytes_of_one_process(ends, by):
     result = evaluate(blocks_of(FEW, ends), "actual", "predicted", weight="weight", by=by)
     assert result.to_bytes() == single(FEW, weight="weight", by=by)
 
 
-def test_files_are_counted_with_the_columns_that_matter(tmp_path):
+def test_files_are_counted_with_a_single_metric(tmp_path):
     for part in range(4):
         pq.write_table(TABLE.slice(part * MANY // 4, MANY // 4), tmp_path / f"{part}.parquet")
     result = evaluate(ray.data.read_parquet(str(tmp_path)), "actual", "predicted", metrics=se.F1(average="macro"))
@@ -122,7 +122,7 @@ def test_pandas_blocks_and_datasets_without_rows_are_counted():
 
 
 @pytest.mark.parametrize("batches", ["numpy", "pandas", "pyarrow"])
-def test_lists_are_counted_in_whatever_form_a_function_of_the_user_passes_them_on(batches):
+def test_lists_are_counted_in_every_format_in_which_a_function_of_the_user_returns_them(batches):
     few = [(["cat", "bird"], {"cat": True, "dog": False}), (["dog"], {"cat": True, "dog": True})]
     rows = [{"tags": tags, "guess": guess, "numbers": [7, 8, 9][:n]} for tags, guess in few for n in (2, 3)]
     passed = ray.data.from_items(rows, override_num_blocks=2).map_batches(lambda batch: batch, batch_format=batches)
@@ -174,7 +174,7 @@ def test_columns_that_are_not_there_are_refused_before_the_job_starts(tmp_path):
         (None, r"there is no column 'predicted' \(predicted\)"),
     ],
 )
-def test_what_only_workers_can_tell_is_one_sentence_without_traces(column, message):
+def test_errors_that_only_workers_can_notice_are_one_sentence_without_a_trace(column, message):
     def spoilt(block, column=column):
         block = block.select(["actual"])
         return block if column is None else block.append_column("predicted", column)
@@ -185,7 +185,7 @@ def test_what_only_workers_can_tell_is_one_sentence_without_traces(column, messa
     assert "\n" not in str(caught.value)
 
 
-def test_blocks_that_ray_may_leave_out_are_not_left_out_for_errors_of_ours():
+def test_blocks_with_errors_of_ours_are_not_left_out_even_if_ray_may_leave_out_blocks():
     context = ray.data.DataContext.get_current()
     before, context.max_errored_blocks = context.max_errored_blocks, -1
     try:
@@ -196,7 +196,7 @@ def test_blocks_that_ray_may_leave_out_are_not_left_out_for_errors_of_ours():
         context.max_errored_blocks = before
 
 
-def test_null_lists_count_as_empty_where_that_is_said_whatever_the_blocks_are():
+def test_null_lists_count_as_empty_with_null_empty_however_blocks_are_cut():
     spoilt = pa.table({"actual": [["a"], None, None], "predicted": [["a"], ["a"], []], "region": ["eu", None, None]})
     for ends in ([], [1], [1, 2]):
         dataset = ray.data.from_items(spoilt.to_pylist(), override_num_blocks=len(ends) + 1)
@@ -226,7 +226,7 @@ def test_a_tree_of_any_shape_gives_the_bytes_of_one_process(monkeypatch, count, 
     assert merge(refs).to_bytes() == single(TABLE)
 
 
-def test_objects_are_merged_and_stay_as_they_are(monkeypatch):
+def test_objects_are_merged_and_not_changed(monkeypatch):
     monkeypatch.setattr(engine, "FAN_IN", 2)
     refs = [ray.put(se.Evaluator.from_bytes(state)) for state in shards(4)]
     assert merge(iter(refs)) == se.Evaluator.from_bytes(single(TABLE))
@@ -236,7 +236,7 @@ def test_objects_are_merged_and_stay_as_they_are(monkeypatch):
 
 
 class Deadly:
-    """A state whose reader dies, once."""
+    """A state that kills the first process that unpickles it."""
 
     def __init__(self, path, state):
         self.path, self.state = path, state
@@ -263,7 +263,7 @@ def test_workers_that_are_killed_while_they_count_or_merge_change_nothing(tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {"counting", "merging"}
 
 
-def test_errors_of_tasks_are_ours_where_they_were_and_the_users_where_not():
+def test_errors_of_tasks_are_raised_as_the_errors_of_ours_or_of_the_user_that_they_were():
     @ray.remote
     def failing(error):
         raise error
@@ -292,7 +292,7 @@ def test_arguments_that_cannot_be_used_are_refused(states, message):
         merge(states)
 
 
-# -- what is shown ----------------------------------------------------------------------------------------------------
+# -- the example and the page -----------------------------------------------------------------------------------------
 
 
 def test_the_example_runs(capsys):

@@ -1,4 +1,4 @@
-"""Every River class: an honest River metric, exact under clone, copies, pickling, reverts and windows."""
+"""Every class for River behaves as a River metric, and is exact after clones, copies, pickling, reverts and windows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMES = sorted(CLASSES)
 
 
 def body_of(made: type) -> tuple[object, ...]:
-    """What one class has that others have not, but for what it computes."""
+    """In what classes differ from each other, apart from the metric that they compute."""
     return (
         str(inspect.signature(made)), made.__bases__, made._entry.state, made._average,
         se.metric(made._entry.name, average=made._average).bigger_is_better,
@@ -35,9 +35,9 @@ def body_of(made: type) -> tuple[object, ...]:
 
 
 BODIES = sorted({body_of(CLASSES[name]): name for name in reversed(NAMES)}.values())
-"""A class of each body; what River asks of a class depends on nothing else."""
+"""One class for each result of `body_of`; how a class behaves in River depends on nothing else."""
 
-# The checks of River that concern any object of its; the others fit estimators only, which learn and predict.
+# The checks of River for objects of any kind; its further checks are for estimators, which learn and predict.
 CHECKS = [
     common.check_pickling_supports_roundtrip,
     common.check_repr,
@@ -71,7 +71,7 @@ def same(left: float, right: float) -> bool:
     return left == right or (math.isnan(left) and math.isnan(right))
 
 
-def test_there_is_a_class_of_its_own_for_every_metric_and_average_that_gives_one_number():
+def test_every_metric_of_decisions_with_every_average_of_one_number_has_a_class():
     decided = [entry for entry in catalogue() if not reads_scores(entry)]
     wanted = {(entry.name, average) for entry in decided for average in entry.averages if average is not None}
     assert {(made._entry.name, made._average) for made in CLASSES.values()} == wanted
@@ -87,12 +87,12 @@ def test_a_class_of_each_body_passes_the_checks_of_river(name: str):
         fresh = CLASSES[name]()
         check(fresh)
         fresh.update({"a": True, "b": False}, {"a": True, "b": True})
-        if check is not common.check_repr_roundtrips_clone:  # it compares values, which a clone forgets
+        if check is not common.check_repr_roundtrips_clone:  # it compares values, and a clone has none
             check(fresh)
 
 
 @with_each("name", NAMES)
-def test_every_class_has_what_river_asks_of_a_metric(name: str):
+def test_every_class_has_the_members_that_river_requires_of_a_metric(name: str):
     made = CLASSES[name]
     fresh = made()
     assert isinstance(fresh, metrics.multioutput.base.MultiOutputMetric)
@@ -136,7 +136,7 @@ def test_clones_are_empty_copies_are_full_and_both_are_independent(name: str):
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_taking_back_every_update_leaves_the_empty_metric(name: str):
+def test_reverting_every_update_leaves_the_empty_metric(name: str):
     metric = CLASSES[name]()
     stream = pairs(50, 2)
     for y_true, y_pred, weight in stream:
@@ -172,7 +172,7 @@ def test_merging_equals_one_metric_over_both_streams(name: str):
     assert parts[1].snapshot() == before
 
 
-def test_merging_metrics_that_differ_is_refused_and_changes_nothing():
+def test_merging_metrics_of_different_configuration_is_refused_and_changes_nothing():
     metric = adapter.MicroFBeta(beta=2)
     for other in (adapter.MicroFBeta(beta=1), adapter.MicroF1(), adapter.MicroFBeta(beta=2, labels=["a"]), 3):
         with pytest.raises(se.MergeError, match="cannot merge"):
@@ -213,7 +213,7 @@ def test_a_class_of_each_body_rolls_by_number_and_by_time(name: str):
         assert same(by_time.get(), again.get())
 
 
-def test_parameters_are_preserved_under_their_names_and_by_value():
+def test_parameters_are_stored_as_copies_under_their_names():
     labels, threshold = ["a", "b"], {"a": 0.5, "b": 0.25}
     metric = adapter.MacroFBeta(beta=2, zero_division=math.nan, empty="drop", labels=labels, threshold=threshold)
     labels.append("c")
@@ -280,7 +280,7 @@ def test_a_weight_that_cannot_be_counted_changes_nothing(w: object):
     assert metric.snapshot().examples == 0
 
 
-def test_the_name_of_a_class_of_which_there_are_parameters_shows_its_value_only():
+def test_repr_of_a_class_has_its_name_and_value_but_no_parameters():
     metric = adapter.LabelCardinality()
     metric.update({"a": True, "b": True}, {"a": False})
     assert repr(metric) == "LabelCardinality: 2."
@@ -293,7 +293,7 @@ def test_the_name_of_a_class_of_which_there_are_parameters_shows_its_value_only(
         assert repr(apart).endswith(f": {value}")
 
 
-def test_a_list_that_may_be_a_row_is_refused_until_rows_says_what_it_is():
+def test_a_list_that_may_be_indicators_is_refused_unless_rows_says_what_it_is():
     with pytest.raises(se.InputError, match="may be indicators or the labels 0 and 1"):
         adapter.MicroF1().update([1, 0, 1], {3})
     metric = adapter.MicroF1(rows="indicator")

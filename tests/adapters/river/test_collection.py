@@ -1,4 +1,4 @@
-"""Metrics collected together: counted once, shown as River shows them, and each right by itself."""
+"""A collection of metrics counts once for all, is displayed as by River, and has the values of single metrics."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def distinct(collection: MetricCollection) -> int:
 
 
 def configurations(collection: list[RiverMetric]) -> int:
-    """How many different states they are read from: decisions, and each part of pairs that is kept."""
+    """How many different configurations of states the metrics have: decisions, or parts of pairs."""
     return len({repr(member.snapshot()._core.config) for member in collection})
 
 
@@ -78,10 +78,10 @@ def test_adding_metrics_collects_them_as_river_does():
 
 
 @pytest.mark.parametrize(("make", "states"), [
-    (everything, range(4, 99)),  # a further kind of state adds one
+    (everything, range(4, 99)),  # every kind of state that is added adds one
     (lambda: [MicroF1(), SubsetAccuracy()], [1]), (lambda: [MicroF1(), MacroF1(labels=[*"abcde"])], [2]),
 ])  # fmt: skip
-def test_a_collection_counts_as_its_members_would_each_by_itself(
+def test_members_of_a_collection_have_the_values_of_single_metrics(
     make: Callable[[], list[RiverMetric]], states: Sequence[int]
 ):
     together, single = MetricCollection(make()), make()
@@ -92,7 +92,7 @@ def test_a_collection_counts_as_its_members_would_each_by_itself(
             metric.update(y_true, y_pred, weight)
     assert distinct(together) == configurations(single)
     assert configurations(single) in states
-    assert repr(together.get()) == repr([metric.get() for metric in single])  # nan equals itself as text
+    assert repr(together.get()) == repr([metric.get() for metric in single])  # nan == nan as strings only
     for y_true, y_pred, weight in examples[:30]:
         together.revert(y_true, y_pred, weight)
         for metric in single:
@@ -100,7 +100,7 @@ def test_a_collection_counts_as_its_members_would_each_by_itself(
     assert repr(together.get()) == repr([metric.get() for metric in single])
 
 
-def test_with_others_metrics_are_collected_by_river_and_each_counts_for_itself():
+def test_metrics_added_to_those_of_river_form_a_collection_of_river_and_share_no_state():
     theirs, single, both = metrics.multioutput.ExactMatch(), MicroF1(), MicroF1() + MacroF1()
     for mixed in (single + theirs, theirs + single, both + theirs, both + RiverMetric("f1_micro"),
                   metrics.base.Metrics([theirs]) + single):  # fmt: skip
@@ -117,7 +117,7 @@ def test_with_others_metrics_are_collected_by_river_and_each_counts_for_itself()
     assert [member.snapshot().examples for member in both[:2]] == [0, 0]
 
 
-def test_what_is_collected_stays_as_it_is():
+def test_adding_metrics_copies_them():
     first, second = MicroF1(), MacroF1()
     first.update({"a": True}, {"a": True})
     both = first + second
@@ -128,7 +128,7 @@ def test_what_is_collected_stays_as_it_is():
     assert [member.snapshot().examples for member in both] == [2, 1]
 
 
-def test_a_member_updated_by_itself_goes_on_by_itself():
+def test_a_member_that_is_updated_directly_leaves_the_shared_state():
     both = MicroF1() + MacroF1()
     both.update({"a": True}, {"a": True})
     both[0].update({"a": True}, {"b": True})
@@ -151,7 +151,7 @@ def test_the_list_of_members_may_change():
     assert [type(part) for part in both[:1]] == [MicroF1]
 
 
-def test_a_member_that_leaves_a_collection_counts_no_more_of_it():
+def test_a_member_that_left_a_collection_counts_none_of_its_later_examples():
     for leave in (lambda it: it.pop(0), lambda it: it.data.pop(0), lambda it: it.__setitem__(0, SubsetAccuracy())):
         for before in (0, 1):
             both = MicroF1() + MacroF1()
@@ -166,7 +166,7 @@ def test_a_member_that_leaves_a_collection_counts_no_more_of_it():
             assert (gone.snapshot().examples, both[-1].snapshot().examples) == (before + 1, before + 2)
 
 
-def test_a_member_of_two_collections_counts_for_both_and_its_fellows_for_one():
+def test_a_member_of_two_collections_counts_the_examples_of_both():
     first, second = MicroF1() + MacroF1(), SubsetAccuracy() + adapter.HammingLoss()
     second.append(first[0])
     second.update({"a": True}, {"a": True})
@@ -176,7 +176,7 @@ def test_a_member_of_two_collections_counts_for_both_and_its_fellows_for_one():
     assert [member.snapshot().examples for member in (*first, *second)] == [3, 1, 2, 2, 3]
 
 
-def test_shallow_copies_count_by_themselves():
+def test_shallow_copies_share_no_state_with_the_original():
     both, single = MicroF1() + MacroF1(), MicroF1()
     for original in (both, both[0], single):
         original.update({"a": True}, {"a": True})
@@ -192,16 +192,16 @@ def test_what_is_no_metric_object_is_refused_at_once(wrong: object):
         MetricCollection(wrong)
 
 
-def test_metrics_with_other_labels_or_counts_do_not_share():
-    met = MicroF1()
-    met.update({"a": True}, {"a": True})
-    mixed = MetricCollection([MicroF1(), MacroF1(labels=["a"], unknown="ignore"), met, SubsetAccuracy()])
+def test_metrics_with_different_labels_or_counts_do_not_share_a_state():
+    used = MicroF1()
+    used.update({"a": True}, {"a": True})
+    mixed = MetricCollection([MicroF1(), MacroF1(labels=["a"], unknown="ignore"), used, SubsetAccuracy()])
     assert distinct(mixed) == 3
     mixed.update({"a": True, "b": True}, {"a": True, "b": False})
     assert mixed.get() == [pytest.approx(2 / 3), 1.0, pytest.approx(4 / 5), 0.0]
 
 
-def test_if_one_metric_refuses_an_example_none_has_counted_it():
+def test_an_example_that_one_member_refuses_is_counted_by_none():
     mixed = MetricCollection([MicroF1(), MacroF1(labels=["a"]), SubsetAccuracy()])
     mixed.update({"a": True}, {"a": True})
     before = [member.snapshot().to_bytes() for member in mixed]
@@ -216,7 +216,7 @@ def test_a_tensor_whose_reading_runs_code_is_read_while_no_guard_is_held(monkeyp
     scores, seen = np.array([0.9, 0.1], np.float32), list[int]()
 
     class Watched(Tensor):
-        """One of torch, under a mode that calls the user's code."""
+        """A stand-in for a tensor of torch, whose conversion calls code of the user."""
 
         requires_grad = False
 
@@ -235,7 +235,7 @@ def test_a_tensor_whose_reading_runs_code_is_read_while_no_guard_is_held(monkeyp
     assert [member.snapshot().examples for member in collection.data] == [len(seen) + 1] * 2
 
 
-def test_metrics_of_scores_and_of_labels_are_not_asked_for_both():
+def test_a_collection_of_metrics_of_scores_and_of_labels_needs_predict():
     class Model:
         def predict_one(self, _):
             return {"a"}
@@ -272,7 +272,7 @@ def test_an_interruption_anywhere_leaves_all_members_as_before_or_all_as_after(v
         assert parts(mixed) in (before, after)
 
 
-def test_copies_and_pickles_of_a_collection_still_share():
+def test_members_of_copies_and_pickles_of_a_collection_still_share_a_state():
     both = MicroF1() + MacroF1() + SubsetAccuracy()
     both.update({"a": True}, {"b": True})
     for full in (copy.deepcopy(both), pickle.loads(pickle.dumps(both))):
@@ -286,7 +286,7 @@ def test_copies_and_pickles_of_a_collection_still_share():
     assert clone[0].snapshot().examples == 0
 
 
-def test_metrics_merge_only_what_named_its_labels_alike_and_remember_how_it_did():
+def test_metrics_with_named_and_nameless_columns_do_not_merge_and_merging_passes_this_on():
     rows, named = np.array([True, False]), {"a": True}
     counted, other, fresh = MicroF1(), MicroF1(), MicroF1()
     counted.update(rows, rows)
@@ -301,7 +301,7 @@ def test_metrics_merge_only_what_named_its_labels_alike_and_remember_how_it_did(
     counted.update(named, named)
 
 
-def test_what_is_no_multi_label_metric_cannot_be_collected():
+def test_objects_that_are_no_multi_label_metrics_cannot_be_added():
     for other in (metrics.Accuracy(), 3, None):
         with pytest.raises(se.MetricError, match="not a multi-label metric"):
             _ = MicroF1() + other
@@ -337,7 +337,7 @@ def test_progressive_validation_on_yeast_counts_every_example_of_every_metric(mo
     size = max(120, cases(400))
     for metric in (collection, carried, metrics_of_both):
         evaluate.progressive_val_score(datasets.Yeast().take(size), MODELS[model](), metric)
-    # River leaves out an example for which the model predicts nothing, as two of these do at the start.
+    # River leaves out examples without a prediction; two of the models have none for the first example.
     assert carried.metric.examples == (size if model == "ClassifierChain" else size - 1)
     for member in collection:
         if member.snapshot()._core.config == collection[0].snapshot()._core.config:
@@ -411,7 +411,7 @@ def test_prefix_by_prefix_a_yeast_run_equals_scikit_learn():
     ours = ours + CLASSES["MacroFBeta"](beta=2, labels=ORDER) + SubsetAccuracy(labels=ORDER)
     ours = ours + CLASSES["HammingLoss"](labels=ORDER) + CLASSES["ZeroOneLoss"](labels=ORDER)
     assert distinct(ours) == 1
-    # Some of the first 80, where ratios jump about, and of the others: scikit-learn takes 20 to 80 ms a prefix.
+    # Some of the first 80, in which ratios change a lot, and some of the rest: scikit-learn takes 20 to 80 ms each.
     checked = {*spread(range(1, 81), 80), *spread([*range(101, 500, 101), 500], 24)}
     for step, (y_true, y_pred) in enumerate(pairs, 1):
         ours.update(y_true, y_pred)
@@ -461,7 +461,7 @@ def test_a_fresh_metric_answers_prints_and_compares():
         assert isinstance(metric > made(), bool)
 
 
-def test_what_is_warned_of_when_a_value_is_read_is_not_when_it_is_printed():
+def test_get_warns_of_suspicious_input_and_repr_does_not():
     for metric in (MicroF1(), MicroF1() + MacroF1()):
         for _ in range(30):
             metric.update({"Cat": True}, {"cat": True})
@@ -532,7 +532,7 @@ def test_the_order_of_examples_does_not_change_a_bit():
     assert len(values) == 1
 
 
-def test_what_was_merged_can_be_taken_out_again_to_the_byte():
+def test_unmerging_what_was_merged_gives_the_same_bytes_as_before():
     first, second, both = MicroF1(), MicroF1(), MicroF1()
     for position, example in enumerate(stream(30)):
         (first, second)[position % 2].update(*example)
@@ -553,7 +553,7 @@ def test_what_was_merged_can_be_taken_out_again_to_the_byte():
     assert both.snapshot().to_bytes() == before[1]
 
 
-def test_a_member_that_merges_goes_on_by_itself():
+def test_a_member_that_merges_another_metric_leaves_the_shared_state():
     both, other = MicroF1() + MacroF1(), MicroF1()
     for metric in (both, other):
         metric.update({"a": True}, {"a": True})

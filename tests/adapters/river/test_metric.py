@@ -23,7 +23,7 @@ def chain() -> compose.Pipeline:
 
 
 class Recorder(RiverMetric):
-    """Remembers every pair that River passes."""
+    """A metric that records every pair that River passes."""
 
     def __init__(self, metric: se.Evaluator) -> None:
         super().__init__(metric)
@@ -72,7 +72,7 @@ def test_subset_accuracy_and_hamming_loss_on_yeast_equal_scikit_learn(recorded):
     assert (matrices == sk.multilabel_confusion_matrix(y_true, y_pred)).all()
 
 
-def test_what_river_passes_leaves_the_same_bytes_as_a_batch(recorded):
+def test_examples_passed_by_river_give_the_same_bytes_as_a_batch(recorded):
     recorder, y_true, y_pred = recorded
     batch = se.Evaluator(labels=ORDER)
     batch.update_many(y_true, y_pred)
@@ -117,7 +117,7 @@ def test_a_label_predicted_as_none_is_not_predicted():
     metric.update({"a": True, "b": False}, {"a": None, "b": None})
     assert metric.metric.per_label().fn.tolist() == [1, 0]
     assert metric.get() == 0.0
-    for _ in range(250):  # of a model that learns late nothing is warned, which would be an error here
+    for _ in range(250):  # a warning, such as of a model that never predicts, would be an error
         metric.update({"a": True, "b": False}, {"a": None, "b": None})
 
 
@@ -134,7 +134,7 @@ def test_labels_that_appear_midway_or_only_in_predictions_are_counted():
     assert table.tn.tolist() == [1, 2, 2]
 
 
-def test_update_then_revert_is_the_fresh_metric_weights_included():
+def test_reverting_every_weighted_update_gives_the_fresh_metric():
     metric = RiverMetric("f1_macro")
     metric.update({"a": True}, {"b": True}, w=0.1)
     metric.update({"a": True}, {"a": True}, 2.5)
@@ -165,7 +165,7 @@ def test_metrics_compare_in_their_own_direction():
         _ = RiverMetric(se.Evaluator(["f1_micro"])).bigger_is_better
 
 
-def test_our_metric_stands_with_those_of_river():
+def test_a_metric_of_ours_can_be_in_a_collection_with_those_of_river():
     both = metrics.base.Metrics([RiverMetric("subset_accuracy"), metrics.multioutput.ExactMatch()])
     evaluate.progressive_val_score(datasets.Yeast().take(300), chain(), both)
     ours, theirs = both.get()
@@ -187,7 +187,7 @@ def test_a_metric_without_average_is_refused_by_name():
 
 
 @pytest.mark.parametrize("make", [MicroF1, lambda: RiverMetric("f1_micro"), lambda: MetricCollection([MicroF1()])])
-def test_what_saves_says_how_metrics_of_river_are_saved(make, tmp_path):
+def test_checkpoints_and_ledgers_refuse_metrics_for_river_and_say_how_to_save_them(make, tmp_path):
     for take in (lambda one: se.Checkpointer(one, tmp_path / "state"), se.Checkpoint, se.Ledger):
         with pytest.raises(se.InputError, match=r"pass .*Evaluator.*, and RiverMetric\(evaluator\) to a loop of River"):
             take(make())
@@ -207,7 +207,7 @@ def test_the_yeast_example_prints_a_report_of_all_examples_and_writes_a_page(tmp
     assert all(label in printed_text for label in ORDER)
 
 
-def test_the_example_of_scores_prints_rankings_curves_and_better_thresholds_and_saves_a_picture(tmp_path):
+def test_the_example_of_scores_prints_better_thresholds_and_saves_a_picture(tmp_path):
     picture = tmp_path / "roc.png"
     printed_text, _ = printed("scores.py", picture)
     assert printed_text.startswith("2,417 examples\n")

@@ -86,8 +86,8 @@ def test_decision_functions_are_read_where_there_are_no_probabilities():
 
 @pytest.mark.filterwarnings("ignore:scores from:streameval.DataWarning")
 @pytest.mark.parametrize("constant", [0, 1])
-def test_a_label_that_training_saw_in_one_way_only_has_that_probability(constant: int):
-    # Few reach such a threshold, which is here to tell 1 from what is nearly 1.
+def test_a_label_that_was_constant_in_training_has_the_probability_0_or_1(constant: int):
+    # The threshold separates a probability of 1 from one of nearly 1.
     y = Y.copy()
     y[:, 2] = constant
     model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
@@ -101,8 +101,8 @@ def test_a_label_that_training_saw_in_one_way_only_has_that_probability(constant
     assert (want[2] > 0) == bool(constant)
 
 
-def test_stacked_probabilities_of_no_and_yes_are_read():
-    class Stacked:  # as nets of skorch predict that learn with BCEWithLogitsLoss
+def test_stacked_probabilities_of_both_outcomes_are_read():
+    class Stacked:  # the form that nets of skorch trained with BCEWithLogitsLoss return
         def predict_proba(self, data: np.ndarray) -> np.ndarray:
             return np.stack([1 - data, data], axis=1)
 
@@ -111,7 +111,7 @@ def test_stacked_probabilities_of_no_and_yes_are_read():
     assert scorer("f1_macro", threshold=0.4)(Stacked(), scores, Y) == pytest.approx(want, abs=1e-15)
 
 
-def test_a_search_ranks_by_several_metrics_of_one_prediction():
+def test_a_search_reads_more_than_one_metric_from_one_prediction():
     many = scorer(["f1_macro", "hamming_loss"], threshold=0.4)
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 9]}, scoring=many, refit="f1_macro", cv=3)
     search.fit(X, Y)
@@ -144,7 +144,7 @@ def test_a_scorer_remembers_nothing_of_what_it_scored():
     assert made(model, X, Y) == first
 
 
-def test_sample_weights_are_used_and_routed():
+def test_sample_weights_are_counted_and_requested_as_metadata():
     weights = np.arange(1, len(X) + 1) / 8
     model = KNeighborsClassifier().fit(X, Y)
     want = f1_score(Y, model.predict(X), average="micro", sample_weight=weights)
@@ -211,12 +211,12 @@ def test_other_stacks_of_scores_are_refused():
         ({"metric": "roc_auc_macro", "response_method": "predict"}, se.InputError, "require scores"),
     ],
 )
-def test_what_no_scorer_can_be_made_of_is_reported(options: dict, error: type[Exception], message: str):
+def test_invalid_arguments_of_a_scorer_are_refused(options: dict, error: type[Exception], message: str):
     with pytest.raises(error, match=message):
         scorer(options.pop("metric"), **options)
 
 
-def test_classes_with_0_and_1_are_refused():
+def test_models_with_classes_other_than_0_and_1_are_refused():
     model = DecisionTreeClassifier().fit(X, Y + 1)
     with pytest.raises(se.InputError, match="only 0 and 1 are understood"):
         scorer("roc_auc_macro")(model, X, Y)

@@ -1,4 +1,4 @@
-"""What `test_spark` shows, in a session of Spark Connect, which needs a process of its own."""
+"""Checks like those of `test_spark` in a session of Spark Connect, which needs a process of its own."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def main(folder: Path) -> None:
 
     with pytest.raises(Exception, match="foreachBatch") as caught:
         run(StreamEvaluation(job))
-    assert "give path=" in str(caught.value.__context__)  # Spark prints it above an error of its own
+    assert "give path=" in str(caught.value.__context__)  # Spark raises an error of its own, with ours as context
     evaluation = StreamEvaluation(job, folder / "states")
     run(evaluation)
     assert evaluation.total() == single

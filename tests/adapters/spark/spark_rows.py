@@ -1,8 +1,8 @@
-"""Seconds of the Spark adapter beside Spark's own metrics and scans: 1,000,000 rows, 50 labels, in one run.
+"""Times the Spark adapter, Spark's own metrics and plain scans in one run, on 1,000,000 rows with 50 labels.
 
     python tests/adapters/spark/spark_rows.py FOLDER [ROWS]
 
-writes the rows to FOLDER once, and needs the extra "spark". Warm, the minimum of several repeats, in turn.
+writes the rows to FOLDER once, and needs the extra "spark". It prints the least of six warm times, in turns.
 """
 
 from __future__ import annotations

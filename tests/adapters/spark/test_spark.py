@@ -1,4 +1,4 @@
-"""Spark for real, locally: the bytes of one process, whatever the partitions, faults and replays."""
+"""Spark itself, run locally, gives the bytes of one process with any partitions, faults and replays."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def counted(rows, metrics=None):
     return made
 
 
-FILE = max(2_500, cases(5_000))  # several batches of Arrow in each
+FILE = max(2_500, cases(5_000))  # each file has more than one batch of Arrow
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_every_key_has_the_state_and_the_values_of_its_rows(df, rows, adapter, m
 
 
 @pytest.mark.parametrize("large", ["false", "true"])
-def test_a_single_metric_is_had_per_key(spark, df, rows, adapter, large):
+def test_a_single_metric_has_a_value_for_each_key(spark, df, rows, adapter, large):
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", large)
     try:
         result = adapter.evaluate_by_key(df, "actual", "predicted", keys="user", metrics=se.F1(average="micro"))
@@ -168,7 +168,7 @@ def test_a_single_metric_is_had_per_key(spark, df, rows, adapter, large):
     assert values[3] == one.get()
 
 
-def test_keys_are_refused_that_hide_the_answers(df, adapter):
+def test_keys_that_are_missing_or_hide_a_column_of_the_result_are_refused(df, adapter):
     for keys in ((), ["state"]):
         with pytest.raises(se.InputError, match="name one column or more"):
             adapter.evaluate_by_key(df, "actual", "predicted", keys=keys)
@@ -179,7 +179,7 @@ def test_keys_are_refused_that_hide_the_answers(df, adapter):
 # -- faults -----------------------------------------------------------------------------------------------------------
 
 
-def test_a_worker_killed_in_mid_job_changes_nothing(df, rows, adapter, tmp_path):
+def test_a_worker_that_is_killed_in_the_middle_of_a_job_changes_nothing(df, rows, adapter, tmp_path):
     marker = str(tmp_path / "killed")
 
     def kill(batches):
@@ -188,7 +188,7 @@ def test_a_worker_killed_in_mid_job_changes_nothing(df, rows, adapter, tmp_path)
 
         for number, batch in enumerate(batches):
             yield batch
-            if number == 3:  # in the midst of a partition, with counts in the memory of the worker that comes next
+            if number == 3:  # in the middle of a partition, when the worker after this one has counts in memory
                 try:
                     done = os.open(marker, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
                 except FileExistsError:
@@ -214,7 +214,7 @@ def failing():
         raise RuntimeError("rows were read")
         yield from batches
 
-    return fail  # within a function, so that it is sent by value
+    return fail  # a function within a function is pickled by value
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def failing():
         ("actual array<string>, predicted string", ("actual", "predicted"), "column 'predicted' holds strings, not"),
     ],
 )
-def test_columns_that_cannot_be_read_are_refused_before_any_row_is(spark, adapter, types, columns, message):
+def test_columns_that_cannot_be_read_are_refused_before_any_row_is_read(spark, adapter, types, columns, message):
     frame = spark.range(3).mapInArrow(failing(), types)
     with pytest.raises(se.InputError, match=message):
         adapter.evaluate(frame, *columns)
@@ -255,7 +255,7 @@ def test_what_a_worker_cannot_read_is_reported_in_one_sentence(spark, adapter):
     assert adapter.evaluate(frame, "actual", "predicted", null="empty").examples == 2
 
 
-def test_other_errors_of_workers_stay_what_they_are(spark, adapter):
+def test_errors_of_workers_that_are_not_ours_are_raised_unchanged(spark, adapter):
     from pyspark.errors import PySparkException
 
     with pytest.raises(PySparkException, match="rows were read"):
@@ -267,7 +267,7 @@ def test_other_errors_of_workers_stay_what_they_are(spark, adapter):
 JOB = Job.of(["f1_micro"], actual="actual", predicted="predicted")
 
 
-def test_a_replayed_batch_counts_once_and_a_new_process_goes_on(spark, adapter, tmp_path):
+def test_a_replayed_batch_counts_once_and_a_new_process_continues(spark, adapter, tmp_path):
     parts = [rows_of(300, seed, user=lambda draw: draw.randrange(7)) for seed in range(6)]
 
     def arrive(numbers):
@@ -320,7 +320,7 @@ def test_a_batch_is_checked_before_it_is_counted(spark, adapter):
 
 
 def state_of(number):
-    """Each number has a state of its own."""
+    """A state that is different for each number."""
     made = se.Evaluator(["f1_micro"])
     made.update_many([["cat"]] * (number + 1), [["cat", "dog"]] * (number + 1))
     return made
@@ -343,7 +343,7 @@ def test_the_total_is_that_of_the_last_state_of_every_batch(adapter, tmp_path_fa
             try:
                 evaluation.rewind(batch)
             except se.InputError:
-                assert batch <= max(set(model) - set(evaluation.batches()))  # merged with earlier ones
+                assert batch <= max(set(model) - set(evaluation.batches()))  # the batch was merged with earlier ones
             else:
                 model = {key: value for key, value in model.items() if key < batch}
                 last = max(model, default=-1)
@@ -366,7 +366,7 @@ def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
             evaluation.put(number, state_of(number).to_bytes())
         whole = evaluation.total()
         evaluation.put(5, state_of(5).to_bytes())
-        for number, other in ((5, 4), (0, 0)):  # batch 0 was merged with others, so that nobody knows what it was
+        for number, other in ((5, 4), (0, 0)):  # batch 0 was merged, so that its state is unknown
             with pytest.raises(se.InputError, match=rf"the query's checkpoint was removed .* call rewind\({number}\)"):
                 evaluation.put(number, state_of(other).to_bytes())
         assert evaluation.total() == whole
@@ -377,7 +377,7 @@ def test_an_older_batch_is_refused_unless_it_is_the_same(adapter, tmp_path):
         assert evaluation.total() == whole
 
 
-def test_a_process_killed_while_it_merges_old_batches_counts_none_twice(adapter, tmp_path, monkeypatch):
+def test_a_process_that_is_killed_while_it_merges_old_batches_counts_none_twice(adapter, tmp_path, monkeypatch):
     from streameval.adapters.spark import Folder
 
     evaluation, total = adapter.StreamEvaluation(JOB, tmp_path, history=1), se.Evaluator(["f1_micro"])
@@ -428,7 +428,7 @@ def test_arguments_of_stream_evaluations_are_checked(adapter):
     assert evaluation.batches() == ()
 
 
-def test_other_processes_get_only_evaluations_with_a_folder(adapter, tmp_path):
+def test_only_evaluations_with_a_folder_can_be_sent_to_another_process(adapter, tmp_path):
     with pytest.raises(se.InputError, match="where another process cannot write them; give path="):
         pickle.dumps(adapter.StreamEvaluation(JOB))
     evaluation = adapter.StreamEvaluation(JOB, tmp_path)
@@ -439,7 +439,7 @@ def test_other_processes_get_only_evaluations_with_a_folder(adapter, tmp_path):
 # -- other sessions, pages, peers -------------------------------------------------------------------------------------
 
 
-def test_connect_sessions_give_the_same():
+def test_sessions_of_spark_connect_give_the_same_results():
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("spark_connect.py"))], capture_output=True, text=True, timeout=600
     )
@@ -464,7 +464,7 @@ def test_the_page_runs(spark, tmp_path, monkeypatch):
 
 
 def peers(spark, rows):
-    """Spark's own metrics, of rows of (true labels, predicted labels) as numbers."""
+    """Spark's own metrics of rows (true labels, predicted labels), whose labels are numbers."""
     from pyspark.mllib.evaluation import MultilabelMetrics
 
     pairs = [([float(one) for one in predicted], [float(one) for one in actual]) for actual, predicted in rows]
@@ -476,7 +476,7 @@ def ours(spark, rows, adapter):
     return adapter.evaluate(frame, "actual", "predicted")
 
 
-def test_one_empty_row_does_not_spoil_the_data_set_as_it_does_in_spark(spark, adapter):
+def test_one_empty_row_does_not_make_the_mean_nan_as_it_does_in_spark(spark, adapter):
     rows = [([0, 1], [0]), ([], [])]
     theirs, result = peers(spark, rows), ours(spark, rows, adapter)
     for value in (theirs.f1Measure(), theirs.accuracy, theirs.recall()):

@@ -1,4 +1,4 @@
-"""torch for real: three processes on gloo, and tensors of every kind, give what one process gives for arrays."""
+"""torch itself: three processes on gloo and tensors of every kind give the bytes of one process with arrays."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ranks(tmp_path_factory):
 
 
 def agreed(answers):
-    """What all ranks were told, after all that a sync promises was seen on each."""
+    """The answer of all ranks, after asserting that it is the same on each and that sync changes no argument."""
     assert len({answer[:2] for answer in answers}) == 1, "all ranks get the same bytes"
     assert all(answer[2:] == (True, True) for answer in answers), "again the same, and the argument as it was"
     return answers[0][:2]
@@ -105,7 +105,7 @@ def test_many_rows_give_the_bytes_of_one_process(ranks):
         ([{"metrics": ["f1_micro"]}, {}, {}], "MergeError", "rank 0 and rank 1 .*metrics differ"),
     ],
 )
-def test_ranks_that_were_built_differently_all_raise_the_same(ranks, inputs, kind, message):
+def test_ranks_with_different_configurations_all_raise_the_same_error(ranks, inputs, kind, message):
     answers = ranks.sync([se.Evaluator(**arguments).to_bytes() for arguments in inputs])
     assert len(set(answers)) == 1
     assert answers[0][:2] == ("error", kind)
@@ -131,7 +131,7 @@ def test_windows_without_a_common_order_are_refused_on_all_ranks(ranks):
     assert "no common order" in answers[0][2]
 
 
-def test_a_group_is_of_its_members(ranks):
+def test_a_group_syncs_its_members_only(ranks):
     rows = rows_of(60)
     parts = [count(counters()["F1"], rows, range(rank, 60, RANKS)) for rank in range(RANKS)]
     answers = ranks.sync([part.to_bytes() for part in parts], "pair")
@@ -140,12 +140,12 @@ def test_a_group_is_of_its_members(ranks):
     assert "not in the group" in answers[2][2]
 
 
-def test_without_a_process_group_nothing_is_synced():
+def test_sync_without_a_process_group_is_refused():
     with pytest.raises(se.InputError, match="init_process_group"):
         sync(se.Evaluator())
 
 
-def test_bytes_go_where_the_backend_can_take_them(monkeypatch):
+def test_bytes_are_placed_on_a_device_that_the_backend_supports(monkeypatch):
     from streameval.adapters.torch import _device
 
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 3)
@@ -158,7 +158,7 @@ def test_bytes_go_where_the_backend_can_take_them(monkeypatch):
 
 def arrays(rows=40, labels=6, seed=0):
     source = np.random.default_rng(seed)
-    # Multiples of 1/128, which every type below holds.
+    # Multiples of 1/128, which every type of `FLOATS` represents exactly.
     return source.random((rows, labels)) < 0.3, source.integers(0, 129, (rows, labels)) / 128
 
 
@@ -198,13 +198,13 @@ def test_bfloat16_is_converted_exactly(bits):
     tensor = torch.tensor(bits, dtype=torch.int32).to(torch.int16).view(torch.bfloat16)
     result = array_of(tensor, "y_pred")
     assert result.dtype == np.float32
-    with np.errstate(invalid="ignore"):  # numpy warns of a signaling NaN that it makes wider
+    with np.errstate(invalid="ignore"):  # numpy warns when it widens a signaling NaN
         wide = result.astype(np.float64)
     np.testing.assert_array_equal(wide, np.array(tensor.tolist(), np.float64))
 
 
 @pytest.mark.parametrize("kind", [torch.bool, torch.uint8, torch.int64, torch.float16, torch.float32], ids=str)
-def test_tensors_on_the_cpu_are_read_where_they_are(kind):
+def test_tensors_on_the_cpu_are_read_without_a_copy(kind):
     tensor = torch.zeros(5, 7).to(kind)
     for view in (tensor, tensor[1:4], tensor.T, tensor[:, ::2]):
         assert np.shares_memory(array_of(view, "y_true"), tensor.numpy())
@@ -255,7 +255,7 @@ def test_a_prediction_that_waits_is_a_copy_of_its_tensor():
     ],
 )
 @pytest.mark.parametrize("metrics", [["f1_micro"], EVERYTHING], ids=["decisions", "scores"])
-def test_other_tensors_are_refused_and_change_nothing(metrics, spoilt, message, verb):
+def test_tensors_that_cannot_be_read_are_refused_and_change_nothing(metrics, spoilt, message, verb):
     true, scores = (torch.tensor(array) for array in arrays())
     ev = evaluator(metrics)
     ev.update_many(true, scores)
@@ -267,7 +267,7 @@ def test_other_tensors_are_refused_and_change_nothing(metrics, spoilt, message, 
     assert ev.to_bytes() == before
 
 
-# -- what is shown ----------------------------------------------------------------------------------------------------
+# -- the example and the page -----------------------------------------------------------------------------------------
 
 
 def test_the_example_runs(capfd):

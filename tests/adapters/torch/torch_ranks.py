@@ -1,4 +1,4 @@
-"""Processes that form a group of torch.distributed, and do what a test tells them."""
+"""Processes that form a group of torch.distributed and sync what a test sends them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ PATIENCE = 120
 
 
 def _answers_of(made, group):
-    """What sync gives, gives again, and leaves behind; or what it raises."""
+    """The result of sync, whether two further ones agree, and whether the argument is unchanged; or the error."""
     try:
         before = made.to_bytes() if hasattr(made, "to_bytes") else None
         first = sync(made, group)
         unchanged = made.to_bytes() == before and first is not made
         again = sync(made, group)
-        first.merge(first.copy() if hasattr(first, "copy") else first)  # what came out is nobody else's
+        first.merge(first.copy() if hasattr(first, "copy") else first)  # the result is a copy, which may be changed
         return type(first).__name__, again.to_bytes(), sync(made, group).to_bytes() == again.to_bytes(), unchanged
-    except Exception as error:  # whatever it is, the test wants to see it
+    except Exception as error:  # every error is sent to the test
         return "error", type(error).__name__, str(error)
 
 
@@ -39,7 +39,7 @@ def _rank(rank, ranks, meeting, orders, answers):
 
 
 class Ranks:
-    """A group of processes."""
+    """A group of processes, each of which syncs on request."""
 
     def __init__(self, ranks: int, folder: Path) -> None:
         context = mp.get_context("spawn")
@@ -53,13 +53,13 @@ class Ranks:
             process.start()
 
     def sync(self, source, group=None):
-        """What each rank is told when it syncs what it is given."""
+        """The answers of all ranks, each of which syncs its own element of ``source``."""
         for orders, one in zip(self._orders, source, strict=True):
             orders.put((one, group))
         return [answers.get(timeout=PATIENCE) for answers in self._answers]
 
     def close(self) -> None:
-        """Let the processes end."""
+        """End the processes."""
         for orders in self._orders:
             orders.put(None)
         for process in self._processes:
