@@ -40,37 +40,37 @@ OURS: dict[str, tuple[Callable[[], Any], list, list]] = {
 
 
 @pytest.mark.parametrize("kind", OURS)
-def test_our_states_keep_all_laws(kind: str):
+def test_states_of_this_package_pass_all_laws(kind: str):
     factory, examples, refused = OURS[kind]
     check_mergeable(factory, examples, refused=refused, rounds=2 if kind == "scores" else 6)
 
 
-def test_weighted_and_masked_examples_keep_all_laws():
-    def weighed(ev: se.Evaluator, example: tuple) -> None:
+def test_weighted_and_masked_examples_pass_all_laws():
+    def update_weighted(ev: se.Evaluator, example: tuple) -> None:
         y_true, y_pred, weight, mask = example
         ev.update(y_true, y_pred, weight=weight, mask=mask)
 
-    def taken_back(ev: se.Evaluator, example: tuple) -> None:
+    def revert_weighted(ev: se.Evaluator, example: tuple) -> None:
         y_true, y_pred, weight, mask = example
         ev.revert(y_true, y_pred, weight=weight, mask=mask)
 
     weights = [0.1, 1e300, 5e-324, 0.0, 1.0, 3.5, 1 / 3]
     examples = [(*pair, weight, {"b"} if weight < 1 else None) for pair, weight in zip(SETS, weights, strict=True)]
     refused = [(*SETS[0], weight, None) for weight in (-1.0, math.nan, math.inf, "1")]
-    check_mergeable(se.Evaluator, examples, update=weighed, revert=taken_back, refused=refused, rounds=8)
+    check_mergeable(se.Evaluator, examples, update=update_weighted, revert=revert_weighted, refused=refused, rounds=8)
 
 
-def test_windows_over_time_keep_all_laws():
+def test_windows_over_time_pass_all_laws():
     def timed(window: se.TimeRolling, example: tuple) -> None:
         window.update(*example[:2], t=example[2])
 
     examples = [(*pair, float(place // 2)) for place, pair in enumerate(SETS)]
-    laws = [law for law in LAWS if law != "unmerge"]  # which windows refuse it is tried in tests/laws/test_holders.py
+    laws = [law for law in LAWS if law != "unmerge"]  # tests/laws/test_holders.py tries which windows refuse it
     for make in (lambda: se.TimeRolling(se.F1(), period=2.0), lambda: se.Tumbling(se.F1(), period=2.0, history=9)):
         check_mergeable(make, examples, update=timed, ordered=True, laws=laws, rounds=5)
 
 
-def test_ledgers_keep_all_laws():
+def test_ledgers_pass_all_laws():
     states = [se.F1() for _ in SETS]
     for state, pair in zip(states, SETS, strict=True):
         state.update(*pair)
@@ -80,7 +80,7 @@ def test_ledgers_keep_all_laws():
     check_mergeable(lambda: se.Ledger(se.F1()), puts, update=put, refused=conflict, rounds=5)
 
 
-def test_a_window_over_the_last_examples_has_no_merge_and_says_so():
+def test_a_window_over_the_last_examples_cannot_merge_and_is_reported():
     with pytest.raises(BrokenLawError, match=r"zero: MergeError.*merge their snapshots"):
         check_mergeable(lambda: se.Rolling(se.F1(), size=3), SETS)
 
@@ -172,7 +172,7 @@ class Overwrites(Sound):
 
 
 class Associative(Sound):
-    """Halves what is merged, rounding, as a mean of means does."""
+    """Doubles the sum of two states that are not empty, so that the grouping of merges matters."""
 
     def merge(self, other: Sound) -> None:
         if self.counts and other.counts:
@@ -193,7 +193,7 @@ class Split(Sound):
 
 
 class Order(Sound):
-    """Remembers the first word that it saw, or the smaller one of two when merging."""
+    """Stores the first word that it counted, and of two merged states the smaller first word."""
 
     def update(self, *words: str) -> None:
         super().update(*words)
@@ -215,7 +215,7 @@ class Batch(Sound):
 
 
 class Aliasing(Sound):
-    """Keeps the counts of the first that it merges, and adds to them."""
+    """If empty, takes over the counts of the state that it merges without a copy, and later adds to them."""
 
     def merge(self, other: Sound) -> None:
         if self.counts:
@@ -247,7 +247,7 @@ class RoundTrip(Sound):
 
 
 class GoesOn(Sound):
-    """Reads back what it shows, but not what it counts on with."""
+    """Reads back the right counts from bytes, but no longer counts afterwards."""
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Any:
@@ -269,14 +269,14 @@ class Inverse(Sound):
 
 
 class Residue(Sound):
-    """Leaves zeros behind."""
+    """Leaves counts of zero behind when it reverts."""
 
     def revert(self, *words: str) -> None:
         self.counts.subtract(words)
 
 
 class Forgetful(Sound):
-    """Unmerges one of each word, however often it was counted."""
+    """Unmerges each word once, however often the other state counted it."""
 
     def unmerge(self, other: Sound) -> None:
         if not other.counts <= self.counts:
@@ -285,7 +285,7 @@ class Forgetful(Sound):
 
 
 class Obliging(Sound):
-    """Unmerges whatever it is asked to."""
+    """Unmerges a state even if it was never merged."""
 
     def unmerge(self, other: Sound) -> None:
         self.counts = self.counts - other.counts
@@ -315,7 +315,7 @@ WORDS = [("x", "y"), ("y", "y"), ("z", "x"), ("u", "v"), ("y", "w"), ("x", "x")]
 
 
 class Attributes:
-    """Merges by addition what it counts by maximum; of it there are only attributes to compare."""
+    """Merges by addition what it counts by maximum; it has no bytes or values, only attributes to compare."""
 
     def __init__(self) -> None:
         self.value = 0
@@ -342,13 +342,13 @@ def test_states_without_bytes_or_values_are_compared_too(kind: type, problem: st
         check_mergeable(kind, [(3,), (5,)])
 
 
-def test_a_sound_state_of_somebody_else_passes():
+def test_a_sound_state_outside_of_this_package_passes():
     check_mergeable(Sound, WORDS, refused=[("good", "bad")])
 
 
 @with_each("kind", BROKEN)
-def test_a_broken_law_is_named(kind: type):
-    rounds = 20 if kind in (Order, Aliasing) else 1  # only certain orders, or empty shards, break these
+def test_the_law_that_a_state_breaks_is_named(kind: type):
+    rounds = 20 if kind in (Order, Aliasing) else 1  # only certain orders or empty shards reveal these
     with pytest.raises(BrokenLawError) as caught:
         check_mergeable(kind, WORDS, refused=[("good", "bad")], rounds=rounds)
     assert caught.value.law == BROKEN[kind]
@@ -358,11 +358,11 @@ def test_a_broken_law_is_named(kind: type):
     assert isinstance(caught.value, se.StreamevalError)
 
 
-def test_every_law_is_broken_once():
+def test_every_law_is_broken_by_a_state_of_these_tests():
     assert set(BROKEN.values()) == set(LAWS)
 
 
-def test_sums_of_floats_are_caught():
+def test_states_that_sum_floats_break_a_law():
     class Mean:
         def __init__(self) -> None:
             self.total = 0.0
@@ -397,7 +397,7 @@ def test_states_without_methods_of_their_own_are_checked_through_functions():
         check_mergeable(dict, ["x", "y", "x"], update=update, merge=lambda a, b: {**a, **b}, key=key)
 
 
-def test_where_a_key_says_what_is_the_same_bytes_may_differ():
+def test_bytes_of_equal_states_may_differ_if_a_key_is_passed():
     class Unsorted(Sound):
         written = 0
 
@@ -419,7 +419,7 @@ def test_where_a_key_says_what_is_the_same_bytes_may_differ():
         check_mergeable(Empties, WORDS, key=Empties.get)
 
 
-def test_what_cannot_be_checked_is_refused():
+def test_arguments_that_cannot_be_checked_are_refused():
     with pytest.raises(se.InputError, match="examples is empty"):
         check_mergeable(se.F1, [])
     with pytest.raises(se.InputError, match=r"merge\(other\)"):
