@@ -190,10 +190,14 @@ class Rankings(State[Key]):
 
     def _labels_in_order(self, columns: IntArray, scale: int | None) -> Table:
         """The table of labels at their places; of many rows, some when they are sliced."""
-        sums, place = self._extra, np.zeros(len(self.labels), np.int64)
-        place[columns] = np.arange(len(columns))
-        named = (key for key, value in sums.sums.items() if key[0] == LABELS and not key[-1] and value)
-        codes = np.fromiter((place.item(column) << 32 | rank for _, column, rank, _ in named), np.int64)
+        sums, place = self._extra, np.zeros(len(self.labels), np.int32)
+        place[columns] = np.arange(len(columns), dtype=np.int32)
+
+        def named() -> Iterator[Key]:
+            return (key for key, value in sums.sums.items() if key[0] == LABELS and not key[-1] and value)
+
+        each = (place.item(column) << 32 | rank for _, column, rank, _ in named())
+        codes = np.fromiter(each, np.int64, sum(1 for _ in named()))  # a length not known before takes half more
         codes.sort()
 
         def keys(some: IntArray) -> IntArray:
