@@ -46,7 +46,7 @@ class CurveContent(Content):
     # without a score, and masked; shape (labels, 3).
     sides: Any
     weight: int  # of all examples; 0 without scale
-    side_weights: Sequence[Sequence[int]]  # of positives without a score, and of masked cells; empty without scale
+    side_weights: Any  # of positives without a score, and of masked cells; empty without scale
     blocks: Callable[[], Iterable[CurveBlock]]
 
 
@@ -165,7 +165,9 @@ class Curves(State[Never]):
 
     def content(self) -> CurveContent:
         scale, columns = self.canonical_scale(), self.columns()
-        weight, sides = (0, []) if scale is None else (self.weights.whole(scale), self.weights.sides(columns, scale))
+        weight, sides = 0, list[list[int]]()
+        if scale is not None:
+            weight, sides = self.weights.whole(scale), by_column(columns, partial(self.weights.sides, scale=scale))
         stored = *self._head(columns, scale), by_column(columns, self.bins.sides), weight, sides
         return CurveContent(*stored, partial(self._blocks, columns, scale))
 

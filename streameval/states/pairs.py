@@ -185,10 +185,10 @@ class Pairs(State[Key]):
         cells = self.cell_state
         if not self.weights.present and not cells.weights.present:
             return None
-        own, theirs = self._weights_at(0), _cell_sums(cells._weights_at(0))
-        if self._equals_counts(own) and theirs.holds(_cell_sums(cells._unit_sums())):
+        own, theirs = self._weights_at(0), cells._weights_at(0)
+        if self._equals_counts(own) and all(map(theirs.holds, map(_cell_sums, cells._unit_blocks()))):
             return None
-        return max(own.smallest_scale(), theirs.smallest_scale())
+        return max(own.smallest_scale(), theirs.smallest_scale(int))
 
     def weight(self, scale: int | None) -> int:
         """The weight of all examples."""

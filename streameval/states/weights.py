@@ -59,9 +59,11 @@ class ExactSums(Generic[K]):
         """As `each`, in an array of Python integers."""
         return np.array(list(self.each(keys, scale)), object)
 
-    def smallest_scale(self) -> int:
-        """The smallest scale at which all sums are integers."""
-        zeros = trailing_zeros(self.sums.values())
+    def smallest_scale(self, kind: type = object) -> int:
+        """The smallest scale at which all sums, or those of keys of a kind, are integers."""
+        sums = self.sums
+        each = sums.values() if kind is object else (sums[key] for key in sums if isinstance(key, kind))
+        zeros = trailing_zeros(each)
         return 0 if zeros is None else self.scale - min(self.scale, zeros)
 
 

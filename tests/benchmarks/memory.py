@@ -60,10 +60,11 @@ def integers(metric: str, count: int) -> Any:
     return ev
 
 
-def each(made: Any, count: int, scored: bool = False) -> Any:
+def each(made: Any, count: int, scored: bool = False, weighted: bool = False) -> Any:
     """Count examples that each have a different label."""
     true = [[name] for name in names(count)]
-    made.update_many(true, [{name: at / count} for at, (name,) in enumerate(true)] if scored else true)
+    pred = [{name: at / count} for at, (name,) in enumerate(true)] if scored else true
+    made.update_many(true, pred, weights=weights(count) if weighted else None)
     return made
 
 
@@ -157,6 +158,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "label sets, 600,000 labels": lambda: each(se.Evaluator(keep=["labelsets"]), 600_000),
     "curves, 400,000 labels": lambda: each(se.Evaluator(["roc_auc_macro"]), 400_000, scored=True),
     "label precisions, 300,000 labels": lambda: each(se.Evaluator(["lwlrap"]), 300_000, scored=True),
+    "curves weighted, 200,000 labels": lambda: each(se.Evaluator(["roc_auc_macro"]), 200_000, True, True),
+    "label sets weighted, 200,000 labels": lambda: each(se.Evaluator(keep=["labelsets"]), 200_000, weighted=True),
     "Tumbling": lambda: blocks(se.Tumbling, period=25_000.0, history=4),
     "Fading": lambda: blocks(se.Fading, half_life=50_000.0),
     "Checkpoint": lambda: se.Checkpoint(decisions(300_000, 300_000), 7),
