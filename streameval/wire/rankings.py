@@ -147,7 +147,7 @@ def _in_bounds(content: RankingContent) -> bool:
     n, wrong, _, erring, *_ = rows.sums.T
     checks += [m - u <= l, l + u + h <= size, (erring > 0) | (wrong == 0)]
     column, rank = labels.keys.T
-    checks += [column < size, rank <= options.label_ranks, labels.sums[:, 0] <= examples]
+    checks += [column < size, rank <= min(size, options.label_ranks), labels.sums[:, 0] <= examples]
     k, sure, places, whole, within, a, g = hits.keys.T
     straddles, end = whole > 0, a + g  # straddles: whether any group straddles k
     checks += [np.isin(k, options.hit_cutoffs), sure <= size, within <= whole]
