@@ -44,7 +44,7 @@ def compact_copy(y_pred: object, labels: tuple[object, ...] = ()) -> object:
         return [(label, score_value(score)) for label, score in pairs_of(plain) or ()] or plain
     if hasattr(y_pred, "__array__"):
         array = array_of(y_pred, "y_pred")
-        return np.array(plain_array(array, "y_pred") if np.ma.isMaskedArray(array) else array).reshape(-1)
+        return np.array(plain_array(array, "y_pred") if np.ma.is_masked(array) else array).reshape(-1)
     raise no_example(y_pred, "y_pred")
 
 

@@ -331,6 +331,14 @@ def test_a_masked_array_waits_and_is_saved(values: list[Any], masked: Any):
         assert pending.evaluator == direct
 
 
+def test_a_masked_array_of_strings_without_a_masked_one_waits_as_labels():
+    waiting = se.Pending(se.Evaluator(["f1_micro"]))
+    waiting.predict(1, np.ma.array(["a", "b"]))
+    again = se.Pending.from_bytes(waiting.to_bytes())
+    again.observe(1, {"a", "c"})
+    assert again.evaluator.get("f1_micro") == 0.5
+
+
 def test_masks_and_times_are_taken_into_account_after_many_observations_too():
     single, pending = se.Evaluator(), se.Pending(se.Evaluator())
     for key in range(150):
