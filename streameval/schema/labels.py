@@ -93,11 +93,11 @@ def distinct(labels: Sequence[Label]) -> list[Label]:
     return [*dict(zip(keys_of(labels), labels, strict=True)).values()]
 
 
-FEW = 512  # up to so many labels, taking over all is faster than those that some examples mention
+FEW = 512  # up to so many labels, taking over or reading all at once is faster than only some of them
 
 
 def by_column(columns: IntArray, read: Callable[[IntArray], Any]) -> Any:
-    """The result of ``read`` for columns; for many columns, a sequence that reads only those that are accessed."""
+    """The result of ``read`` for columns; for many columns, a sequence that reads what is accessed, then."""
     return read(columns) if len(columns) <= FEW else _ByColumn(columns, read)
 
 

@@ -158,7 +158,7 @@ class Examples(NamedTuple):
 class Recording(NamedTuple):
     """Examples in canonical form, in blocks, and their labels: ``fixed`` declared ones, then the rest in order."""
 
-    labels: Any
+    labels: Any  # a sequence; of many labels one of `by_column`
     fixed: int
     size: int
     blocks: Callable[[], Iterator[Examples]]  # each call starts again; a stamp is in one block, unless from bytes

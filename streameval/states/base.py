@@ -35,7 +35,7 @@ Added: TypeAlias = tuple[ExactSums[K], int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """The content of a state in canonical order, whatever its history; large parts are callables that read it."""
+    """The content of a state in canonical order, whatever its history; large parts are read from the state late."""
 
     examples: int
     labels: Any  # declared labels in their order, then all other mentioned labels, sorted
@@ -66,7 +66,7 @@ class State(ABC, Generic[K]):
         self.table: Any = self._empty_table()
         # Sums by key that the table cannot hold, if there are any. One commit changes all of them by one part.
         self.extra: SumCells[K] | None = SumCells(self.root, ExactSums()) if self._has_extra() else None
-        self.weights: SumCells[K] = self._sums_by_key(self.root)  # empty while every example weighs 1
+        self.weights: SumCells[K] = self._sums_by_key(self.root)  # empty until one weighs not 1; see `compact`
         # Scale and lower bound of: weight of all examples minus weight of any label. Adding never lowers the bound.
         self._slack = 0, 0
 

@@ -189,14 +189,14 @@ class Rankings(State[Key]):
         return RankingContent(*self._head(columns, scale), self.options, mentions, tuple(tables), gain_scale)
 
     def _labels_in_order(self, columns: IntArray, scale: int | None) -> Table:
-        """The table of labels at their places; of many rows, some when they are sliced."""
+        """The table of labels, by place in ``columns`` and rank; of many rows only those that are accessed are read."""
         sums, place = self._extra, np.zeros(len(self.labels), np.int32)
         place[columns] = np.arange(len(columns), dtype=np.int32)
 
         def named() -> Iterator[Key]:
             return (key for key, value in sums.sums.items() if key[0] == LABELS and not key[-1] and value)
 
-        each = (place.item(column) << 32 | rank for _, column, rank, _ in named())
+        each = (place.item(column) << 32 | rank for _, column, rank, _ in named())  # no rank exceeds the labels
         codes = np.fromiter(each, np.int64, sum(1 for _ in named()))  # a length not known before takes half more
         codes.sort()
 

@@ -72,7 +72,7 @@ class Blocks(Window[A]):
         return block
 
     def _most(self, reader: Reader | None = None) -> int:
-        """How many examples the fast path may count in a block: none while samples are still noted of the input."""
+        """How many examples the fast path may count: 0 while more of them are to be noted than ``reader`` has."""
         stop = notes_of(self._guard).stop(reader.noted if reader else 0)
         return stop and (COUNT_MAX if self.timed else self._clock.period)
 

@@ -28,7 +28,7 @@ from streameval.wire.recordings import put_recording, take_recording
 
 _Now: TypeAlias = tuple[History, A, Core]  # the examples, the object that answers, its core
 _ALL = 2**62
-_EXAMPLES, _CELLS = 2**16, 2**20  # the largest batch that one call of the kernel counts
+_EXAMPLES, _CELLS = 2**16, 2**20  # the most of decisions that one call counts: the tape may hold them all at once
 
 
 class _Recent(Window[A]):

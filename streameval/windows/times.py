@@ -118,7 +118,7 @@ class _Calendar(Clock):
     def keys(self, times: object) -> Moments:
         listed = times if isinstance(times, list | tuple) else _as_array(times)
         if isinstance(listed, np.ndarray) and listed.dtype.kind == "M":
-            kind: Any = getattr(times, "type", getattr(times, "dtype", None))  # Arrow and polars hold UTC
+            kind: Any = getattr(times, "type", getattr(times, "dtype", None))  # Arrow and polars: UTC if with a zone
             aware = getattr(kind, "tz", getattr(kind, "time_zone", None)) is not None
             return self._of_array(listed, "times"), aware if len(listed) else None
         pairs = [self.key(t, f"times[{position}]") for position, t in enumerate(listed)]
@@ -243,7 +243,7 @@ def whole_span(span: Any, name: str) -> Any:
     """A span of time as Python has it; `InputError` if it is finer than a microsecond, or numpy wraps it around."""
     plain = plain_time(span)
     if getattr(span, "nanoseconds", False) or (plain is not span and np.timedelta64(plain).astype(span.dtype) != span):
-        raise InputError(f"{name} must be a whole number of microseconds, not {quoted(span)}")
+        raise InputError(f"{name} must be a whole number of microseconds that a timedelta can hold, not {quoted(span)}")
     return plain
 
 

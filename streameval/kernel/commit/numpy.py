@@ -294,7 +294,7 @@ class Cell:
         return self.prepare(lambda _: new)
 
     def prepare_add(self, added: Sequence[tuple[Mapping[Any, int], int, int]]) -> Part | None:
-        """A part that adds to ``sums`` amounts in units of 2**-scale, times factors; None if its units are coarser."""
+        """A part that adds amounts in units of 2**-scale, times factors, to ``sums``; None if these are coarser."""
         if any(scale > self.value.scale for _, scale, _ in added):
             return None
 

@@ -188,7 +188,7 @@ cdef class Tape(Storing):
             return OTHER
         if factor != 1.0 or self.weighted or counts.weighted():
             added = []
-            if oldest > FEW or (factor == 1.0 and self.weighted <= oldest):  # there may be no sums of weights
+            if oldest > FEW or (factor == 1.0 and self.weighted <= oldest):  # afterwards there may be no weight sums
                 return OTHER
         leaving = <Leaving*>cleared(1, sizeof(Leaving) + FOLLOWERS * oldest * sizeof(se_part))
         leaving.tape, leaving.counts, leaving.examples = <PyObject*>self, <PyObject*>counts, oldest
