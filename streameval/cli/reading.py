@@ -167,14 +167,17 @@ class Growing(io.FileIO):
 
     def readinto(self, buffer: Any) -> int:
         """Read the available bytes; wait until there is at least one, or return 0 at the end."""
+        ended = False
         while not (size := super().readinto(buffer) or 0):
-            own = os.fstat(self.fileno())
-            if own.st_size < self._read or not self._path.exists() or not os.path.samestat(self._path.stat(), own):
+            if ended:  # before this read, so that no bytes that were written earlier are missed
                 if self._last not in b"\n":
                     raise InputError(self.end)  # an incomplete line must not be counted
                 return 0
-            self.tick()
-            sleep(_PAUSE)
+            own, path = os.fstat(self.fileno()), self._path
+            ended = own.st_size < self._read or not path.exists() or not os.path.samestat(path.stat(), own)
+            if not ended:
+                self.tick()
+                sleep(_PAUSE)
         self._read, self._last = self._read + size, bytes(buffer[size - 1 : size])
         return size
 

@@ -27,7 +27,7 @@ import pytest
 
 import streameval as se
 from streameval.cli import progress
-from streameval.cli.reading import STDIN, Source
+from streameval.cli.reading import STDIN, Growing, Source
 from streameval.cli.results import Result
 from streameval.tabular.columns import Columns
 
@@ -250,6 +250,22 @@ def test_a_growing_file_is_watched_until_a_signal_ends_it_with_output_and_a_save
         process.send_signal(stop)
         assert process.wait(PATIENCE) == 0
     assert se.load(tmp_path / "state") == library(ROWS * 2)
+
+
+def test_a_row_that_is_appended_just_before_the_file_is_replaced_is_read(tmp_path, monkeypatch):
+    path, buffer, fstat = tmp_path / "r.csv", bytearray(10), os.fstat
+
+    def replaced_meanwhile(file: int) -> os.stat_result:
+        if path.exists():
+            append(path, b"b\n")
+            path.rename(tmp_path / "r.csv.1")
+        return fstat(file)
+
+    append(path, b"a\n")
+    with Growing(str(path)) as growing:
+        assert growing.readinto(buffer) == 2
+        monkeypatch.setattr(os, "fstat", replaced_meanwhile)
+        assert (growing.readinto(buffer), bytes(buffer[:2]), growing.readinto(buffer)) == (2, b"b\n", 0)
 
 
 @pytest.mark.parametrize("end", ["truncated", "replaced", "replaced within a line"])
