@@ -109,6 +109,11 @@ class MetricInfo:
     arguments: tuple[str, ...] = ()
     notes: str = ""
 
+    @property
+    def is_fraction(self) -> bool:
+        """Whether all values are in [0, 1]."""
+        return self.low >= 0 and self.high <= 1
+
     def __post_init__(self) -> None:
         in_order = sorted(self.averages, key=lambda average: average != self.default)
         object.__setattr__(self, "averages", tuple(in_order))

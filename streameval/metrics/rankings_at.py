@@ -335,7 +335,7 @@ def average_precision_of_hits(hits: Iterable[tuple[list[int], list[int]]], k: in
 def _precision(a: int, places: int, size: int, first: int, second: int) -> int:
     """The sum of (``first`` + (i - 1) ``second`` / (``size`` - 1)) / (a + i) over the first places of a group.
 
-    Up to a true label on place i there are true labels of better groups, itself, and a share of others of its group.
+    Up to a true label on place i there are true labels of better groups, itself, and a part of the rest of its group.
     """
     inverse = reciprocals(a, a + places)
     return first * inverse + second * ((places << BITS) - (a + 1) * inverse) // max(1, size - 1)

@@ -284,7 +284,7 @@ def parts_table(heads: Iterable[Column], values: Mapping[str, Sequence[float | N
     columns, by, rising = list(heads), "", False
     for key, numbers in values.items():
         entry = entry_of(parse_spec(key).name)
-        kind: Kind = "bar" if entry.low >= 0 and entry.high <= 1 else "fraction"
+        kind: Kind = "bar" if entry.is_fraction else "fraction"
         better = entry.bigger_is_better
         columns.append(Column(key, kind, numbers, "" if better is None else entry.direction))
         if better is not None and (not by or key == "f1_micro"):

@@ -52,7 +52,7 @@ def report_display(report: Report) -> tuple[str, list[Table]]:
     tables, columns = list[Table](), list[Column]()
     if chosen := [item for item in items if item.number is not None]:
         names = Column("metric", "label", [item.spec.key + arrow(item.spec) for item in chosen])
-        fractions = all(item.entry.low >= 0 and item.entry.high <= 1 for item in chosen)
+        fractions = all(item.entry.is_fraction for item in chosen)
         values = Column("value", "bar" if fractions else "fraction", [item.number for item in chosen])
         tables.append(Table("metrics", "Metrics", [names, values]))
     if report.has_decisions:

@@ -260,7 +260,7 @@ def prometheus_label(value: str | int, *, mixed: bool = False) -> str:
 
 
 def mlflow_label(value: str | int, *, mixed: bool = False) -> str:
-    """A value in characters that MLflow allows: others become codes such as ``_x3f_``; ``_x_`` marks ambiguous ones."""
+    """A value in characters of MLflow: all the rest become codes such as ``_x3f_``; ``_x_`` marks ambiguous ones."""
     string = value if isinstance(value, str) else printable(value)
     text = re.sub(r"[^A-Za-z0-9_. -]|_(?=x)", lambda mark: f"_x{ord(mark[0]):x}_", string)
     if not text or (mixed and _is_alike(value)):

@@ -200,16 +200,19 @@ class Rankings(State[Key]):
         codes = np.fromiter(each, np.int64, sum(1 for _ in named()))  # a length not known before takes half more
         codes.sort()
 
+        def in_place(some: IntArray) -> IntArray:
+            return np.stack([some >> 32, some & 2**32 - 1], axis=1)
+
         def keys(some: IntArray) -> IntArray:
-            return np.stack([columns[some >> 32], some & 2**32 - 1], axis=1)
+            place, rank = in_place(some).T
+            return np.stack([columns[place], rank], axis=1)
 
         def read(some: IntArray) -> IntArray:
             names = ((LABELS, *key, part) for key in keys(some).tolist() for part in range(PARTS[LABELS]))
             return np.fromiter(sums.each(names, 0), np.int64).reshape(-1, PARTS[LABELS])
 
         weights = tuple if scale is None else partial(self._weights_of, LABELS, by_column(codes, keys), scale)
-        in_place = by_column(codes, lambda some: np.stack([some >> 32, some & 2**32 - 1], axis=1))
-        return Table(in_place, by_column(codes, read), weights)
+        return Table(by_column(codes, in_place), by_column(codes, read), weights)
 
     def _fill(self, content: RankingContent) -> None:
         main = [(table.keys, table.sums) for table in content.tables[:MAIN]]

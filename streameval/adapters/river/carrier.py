@@ -86,7 +86,7 @@ class RiverMetric(MultiLabelMetric):
 
     def __repr__(self) -> str:
         values = (
-            f"{item.spec.key} {item.value:{'.2%' if (item.entry.low, item.entry.high) == (0, 1) else '.4f'}}"
+            f"{item.spec.key} {item.value:{'.2%' if item.entry.is_fraction else '.4f'}}"
             for item in report_of(snapshot(self.metric, "metric")).values()
             if isinstance(item.value, float)
         )

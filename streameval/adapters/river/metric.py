@@ -126,7 +126,7 @@ class CountedMetric(MultiLabelMetric):
 
     @property
     def _fmt(self) -> str:
-        return ".2%" if (self._entry.low, self._entry.high) == (0, 1) else ".4f"
+        return ".2%" if self._entry.is_fraction else ".4f"
 
     def get(self) -> float:
         """The value so far; a fresh object answers too."""
