@@ -128,7 +128,7 @@ LABELS = st.one_of(
 @given(st.lists(LABELS, max_size=6, unique=True), st.text("ab/._ ?é-", max_size=5))
 def test_names_are_legal_and_no_value_is_lost(labels: list[str | int], prefix: str):
     ev = se.Evaluator(["f1_per_label", "fbeta_macro(beta=0.5, zero_division=1)", "f1_macro"])
-    ev.update(labels, labels[:2])
+    ev.update({*labels}, {*labels[:2]})
     result = metrics_of(ev, prefix=prefix)
     for name in result:
         _validate_metric_name(name)

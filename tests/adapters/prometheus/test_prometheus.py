@@ -83,7 +83,7 @@ def test_every_metric_of_the_catalogue_can_be_exposed_with_its_help():
 @settings(max_examples=cases(30))
 @given(st.lists(st.lists(st.one_of(st.text(max_size=4), st.integers(0, 9)), max_size=5), max_size=8), st.integers(0, 4))
 def test_labels_are_bounded_by_support_and_the_rest_is_counted(truths: list[list[str | int]], max_labels: int):
-    ev = se.Evaluator(["recall_per_label"])
+    ev = se.Evaluator(["recall_per_label"], rows="labels")
     ev.update_many(truths, [truth[:1] for truth in truths])
     result = exposed(EvaluationCollector(ev, max_labels=max_labels))
     values = [labels for name, labels in result if name == "streameval_recall_per_label"]
