@@ -25,6 +25,7 @@ for library in ("OMP", "OPENBLAS"):  # threads of a library would compete with t
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 os.environ["MPLBACKEND"] = "Agg"  # opens no windows
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise each of about 100 child processes compiles the package
+sys.dont_write_bytecode = False  # otherwise each worker rewrites the assertions of all test modules
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # background jobs of a script inherit this
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

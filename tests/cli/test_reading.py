@@ -30,7 +30,7 @@ from streameval.tabular import text as reading
 from streameval.tabular.evaluate import Counting, count_rows
 from streameval.tabular.job import Job
 from tests.cli.test_run import refused
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 
 ROWS = [
     {"tags": ["cat", "bird"], "guess": ["cat", "dog"], "region": "eu", "w": 2.0, "unknown": [], "note": 'a "b", c'},
@@ -459,8 +459,7 @@ def test_options_read_long_tables_and_join_two_files(run, tmp_path):
         assert (ran.code, "are for one FILE" in ran.err) == (2, True), ran.err
 
 
-@pytest.mark.parametrize("name", ["r.jsonl", "r.parquet", "r.arrow", "r.csv", "-"])
-@pytest.mark.parametrize("limit", [1, 2, 3, 9])
+@pytest.mark.parametrize(("name", "limit"), crossed(["r.jsonl", "r.parquet", "r.arrow", "r.csv", "-"], [1, 2, 3, 9]))
 def test_a_limit_reads_the_first_rows_of_all_files_and_no_bad_one_after_them(run, tmp_path, name, limit):
     write(tmp_path)
     (tmp_path / "bad.jsonl").write_bytes(b"{\n")

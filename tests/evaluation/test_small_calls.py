@@ -85,8 +85,7 @@ def outcome(ev: Any, call: str, *sides: np.ndarray, **more: Any) -> tuple[object
     return said, ev.to_bytes()
 
 
-@pytest.mark.parametrize("threshold", [None, 0.5, 0.1, BY_LABEL], ids=["none", "0.5", "0.1", "by label"])
-@pytest.mark.parametrize("holder", HOLDERS)
+@pytest.mark.parametrize(("holder", "threshold"), crossed(HOLDERS, [None, 0.5, 0.1, BY_LABEL]))
 def test_the_fast_path_counts_arrays_like_the_readers(holder: str, threshold: Any):
     rng = np.random.default_rng(len(holder) + len(str(threshold)))
     taken = refused = 0
@@ -282,7 +281,7 @@ def test_the_fast_path_counts_mappings_of_scores_like_the_readers(kind: str, mon
 
 WINDOWS = {"examples": lambda ev: se.Rolling(ev, 6), "time": lambda ev: se.TimeRolling(ev, 3.0)}
 ROWS = [kind for kind, options in MAPPED.items() if options["labels"] is NAMES]  # also tried with small batches
-SLIDING = [*dict.fromkeys([*crossed(MAPPED, WINDOWS), *product(ROWS, WINDOWS)])]
+SLIDING = [*dict.fromkeys([*crossed(MAPPED, WINDOWS), *crossed(ROWS, WINDOWS)])]
 
 
 def content_of(window: Any) -> list[object]:

@@ -21,7 +21,7 @@ from streameval.schema import labels
 from streameval.schema.input_notes import notes_of
 from streameval.states import state_set
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.exploring import in_another_thread, in_thread, points, waits
 
 Stream = Iterator[tuple[Any, Any]]
@@ -615,8 +615,9 @@ def test_a_warning_hook_may_change_the_object_that_warns(monkeypatch: pytest.Mon
             assert holder.examples == left
 
 
-@pytest.mark.parametrize("reading", ["get", "report"])
-@pytest.mark.parametrize("name", ["evaluator", "rolling", "tumbling", "sliced", "collection"])
+@pytest.mark.parametrize(
+    ("reading", "name"), crossed(["get", "report"], ["evaluator", "rolling", "tumbling", "sliced", "collection"])
+)
 def test_no_guard_is_held_while_a_warning_is_issued(name: str, reading: str, monkeypatch: pytest.MonkeyPatch):
     """This holds even if another thread counts the example that makes a warning due just before the reading."""
     from streameval.adapters import river

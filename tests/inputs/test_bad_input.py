@@ -25,7 +25,7 @@ import xarray as xr
 import streameval as se
 from streameval.inputs import samples
 from tests.support.each import with_each
-from tests.support.effort import BRIEF, cases
+from tests.support.effort import BRIEF, cases, crossed
 from tests.support.naming import case_name
 
 NAN, INF = math.nan, math.inf
@@ -687,8 +687,7 @@ def label_calls(label: object) -> dict[str, Call]:
     }
 
 
-@pytest.mark.parametrize("kind", BAD_LABELS)
-@pytest.mark.parametrize("make", [words, integers, declared, scored])
+@pytest.mark.parametrize(("kind", "make"), crossed(BAD_LABELS, [words, integers, declared, scored]))
 def test_labels_that_are_neither_str_nor_int_are_refused_everywhere(kind: str, make: Callable[[], se.Evaluator]):
     label, message = BAD_LABELS[kind]
     for name, call in label_calls(label).items():

@@ -15,6 +15,7 @@ from scipy import sparse
 import streameval as se
 from streameval.evaluation.value import fresh_of
 from tests.support.each import with_each
+from tests.support.effort import crossed
 
 ROW, NARROW, WIDE = np.array([1, 0, 1]), np.array([1, 0]), np.array([1, 0, 1, 0])
 
@@ -257,15 +258,17 @@ def test_strings_that_were_refused_after_nameless_rows_are_refused_again(make: A
 
 @with_each("fail", FAILING.values())
 @with_each("count", [plain, weighted, batches({"a"})])
-@pytest.mark.parametrize("examples", [50, 100])
 @pytest.mark.parametrize(
-    "make",
-    [
-        *(HOLDERS[name] for name in ("evaluator", "metric", "sliced")),
-        lambda: se.Rolling(se.Evaluator(), size=999),
-        lambda: se.Tumbling(se.Evaluator(), size=999),
-        lambda: AtOnce(se.Evaluator(), period=9.0),
-    ],
+    ("examples", "make"),
+    crossed(
+        [50, 100],
+        [
+            *(HOLDERS[name] for name in ("evaluator", "metric", "sliced")),
+            lambda: se.Rolling(se.Evaluator(), size=999),
+            lambda: se.Tumbling(se.Evaluator(), size=999),
+            lambda: AtOnce(se.Evaluator(), period=9.0),
+        ],
+    ),
 )
 def test_a_nameless_row_is_refused_after_strings_that_were_first_in_a_failed_call(
     make: Any, examples: int, count: Any, fail: Any
@@ -398,8 +401,7 @@ def counted_at(holder: Any, place: int, example: Any, *, many: bool = False) -> 
 
 @with_each("many", [False, True])
 @with_each("start", [lambda holder: holder, loaded, looked_at])
-@pytest.mark.parametrize("first", ["names", "rows"])
-@pytest.mark.parametrize("name", MERGING)
+@pytest.mark.parametrize(("first", "name"), crossed(["names", "rows"], MERGING))
 def test_nameless_rows_and_strings_exclude_each_other_after_merges_of_loaded_objects(
     name: str, first: str, start: Any, many: bool
 ):

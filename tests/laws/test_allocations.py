@@ -21,7 +21,7 @@ import streameval as se
 from streameval.evaluation.kinds import KINDS
 from streameval.kernel import backend
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 
 LIBRARY = r"""
 #define _GNU_SOURCE
@@ -101,8 +101,7 @@ def in_process(call: str, library: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("weight", [1, 0.7])
-@pytest.mark.parametrize("title", ["evaluator", "rolling", "fading"])
+@pytest.mark.parametrize(("weight", "title"), crossed([1, 0.7], ["evaluator", "rolling", "fading"]))
 def test_an_example_is_counted_correctly_or_not_at_all_if_python_runs_out_of_memory(title: str, weight: float):
     allocator: Any = pytest.importorskip("_testcapi", reason="refuses memory to Python")
     ev = HOLDERS[title](se.Evaluator(["ranking_loss", "roc_auc_macro"], ties="last", threshold=0.5))

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 import streameval as se
 from streameval.adapters import river
 from tests.laws.asked import FULL, keywords, many
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.exploring import in_another_thread, outcome, points, short
 from tests.support.interruptions import Interrupted, interrupted
 
@@ -96,12 +96,12 @@ def left(held: Any, how: dict[str, bool]) -> Any:
     ]
 
 
-@pytest.mark.parametrize("forms", ["strings", "rows"])
-@pytest.mark.parametrize(
-    ("title", "kind"),
-    [(title, kind) for title in HOLDERS for kind in KINDS if FULL or kind == "decisions" or title == "Evaluator"],
-)
-def test_forms_of_input_stay_consistent_if_another_thread_resets_during_a_call(title: str, kind: str, forms: str):
+HELD = [(title, kind) for title in HOLDERS for kind in KINDS if FULL or kind == "decisions" or title == "Evaluator"]
+
+
+@pytest.mark.parametrize(("held", "forms"), crossed(HELD, ["strings", "rows"]))
+def test_forms_of_input_stay_consistent_if_another_thread_resets_during_a_call(held: tuple[str, str], forms: str):
+    title, kind = held
     (make, how), scored, draw = HOLDERS[title], kind == "scores", random.Random(f"{title} {kind} {forms}")
     mine, theirs = (STRINGS, ROWS) if forms == "strings" else (ROWS, STRINGS)
     one, two = keywords(3, **how), many(2, t=how.get("t", False), where=how.get("where", False))

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 import streameval as se
+from tests.support.effort import crossed
 
 
-@pytest.mark.parametrize("kind", ["decisions", "rankings", "curves", "pairs"])
-@pytest.mark.parametrize("holder", ["rolling", "tumbling", "pending"])
+@pytest.mark.parametrize(
+    ("kind", "holder"), crossed(["decisions", "rankings", "curves", "pairs"], ["rolling", "tumbling", "pending"])
+)
 def test_a_long_stream_of_new_labels_takes_no_more_memory_than_a_short_one(holder: str, kind: str):
     ev = se.Evaluator([], keep=[] if kind == "decisions" else [kind])
     window: Any = {

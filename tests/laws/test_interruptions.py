@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 import streameval as se
-from tests.support.effort import BRIEF, cases
+from tests.support.effort import BRIEF, cases, crossed
 from tests.support.exploring import points, standing
 from tests.support.interruptions import Interrupted, attempted, chosen, interrupted
 from tests.support.kinds import EACH, KEEP, NAMES, SCORED, TRIALS
@@ -374,9 +374,7 @@ def test_the_windows_of_an_interrupted_trace_stay_together(fails: bool):
             assert state(trace) == after
 
 
-@pytest.mark.parametrize("fails", [False, True])
-@pytest.mark.parametrize("every", [1, 2])
-@pytest.mark.parametrize("many", [0, 1, 4])
+@pytest.mark.parametrize(("fails", "every", "many"), crossed([False, True], [1, 2], [0, 1, 4]))
 def test_the_evaluators_of_an_interrupted_trace_stay_together(many: int, fails: bool, every: int):
     def state(trace: se.Trace) -> tuple[object, ...]:
         states = [one.to_bytes() for one in trace.evaluators.values()]
@@ -562,9 +560,14 @@ class Moody(Mapping):
         return len(self.held)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("mixture", ["decisions", "weighted decisions", "pairs", "all states, weighted"])
-@pytest.mark.parametrize("verb", ["update", "update_many", "revert"])
+@pytest.mark.parametrize(
+    ("error", "mixture", "verb"),
+    crossed(
+        [KeyboardInterrupt, MemoryError],
+        ["decisions", "weighted decisions", "pairs", "all states, weighted"],
+        ["update", "update_many", "revert"],
+    ),
+)
 def test_a_mapping_that_raises_while_it_is_read_changes_nothing(mixture: str, verb: str, error: type[BaseException]):
     m = MIXTURES[mixture]
     scores = {"a": 0.75, "newer": 0.5} if m.scored else {"a": True, "newer": True}
@@ -602,8 +605,9 @@ def test_a_mapping_that_raises_while_it_is_read_changes_nothing(mixture: str, ve
     assert go_on(m, ev) == go_on(m, se.Evaluator.from_bytes(after))
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError, GeneratorExit])
-@pytest.mark.parametrize("mixture", MIXTURES)
+@pytest.mark.parametrize(
+    ("error", "mixture"), crossed([KeyboardInterrupt, MemoryError, OSError, GeneratorExit], MIXTURES)
+)
 def test_an_iterable_that_raises_at_any_item_changes_nothing(mixture: str, error: type):
     m = MIXTURES[mixture]
     rows, started = lists(m, 7), m.started()

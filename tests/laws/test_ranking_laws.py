@@ -18,7 +18,7 @@ from streameval.states.options import ENDLESS, RankingOptions
 from streameval.states.ranking_sums import GAINS, HITS, IDEALS
 from streameval.states.rankings import RankingTables, Table
 from streameval.wire.rankings import is_possible
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.entries import reading
 from tests.support.ranking_oracle import Ranked
 from tests.support.ranking_streams import AT_K, METRICS, as_lists, as_rows, propensities_of, random_examples
@@ -336,8 +336,7 @@ def test_weights_of_one_give_the_same_state_as_no_weights():
         assert alike(plain, heavy)
 
 
-@pytest.mark.parametrize("threads", [2, 5])
-@pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
+@pytest.mark.parametrize(("options", "threads"), crossed(OPTIONS, [2, 5]))
 def test_threads_change_no_bit(options: RankingOptions, threads: int):
     rng = random.Random(threads)
     examples = random_examples(rng, LABELS, 1300, weighted=True)

@@ -1,7 +1,7 @@
 """Any object may be used from any thread: two concurrent calls have the results that one after the other would have.
 
-By default one place in half of the lines that may hold a guard, and in a fraction of the other lines, is tried with
-other calls in turn; for kinds of state other than decisions, a fraction of the lines that decisions do not pass.
+By default one place in a quarter of the lines that may hold a guard, and in a fraction of the other lines, is tried
+with other calls in turn; for kinds of state other than decisions, a fraction of the lines that decisions do not pass.
 ``STREAMEVAL_EFFORT=0.1`` tries all of these lines, and all lines of calls that only read. ``STREAMEVAL_EFFORT=1`` tries
 every place, and then random kinds, objects and calls for a fixed time. `tests.support.exploring` implements this.
 """
@@ -37,7 +37,7 @@ from tests.laws.asked import (
     many,
     model_of,
 )
-from tests.support.effort import BRIEF, cases
+from tests.support.effort import BRIEF, cases, crossed
 from tests.support.exploring import (
     LONG,
     Call,
@@ -61,7 +61,7 @@ from tests.support.kinds import EACH
 OTHER_KINDS = ("Evaluator",) if BRIEF else ("Evaluator", "Rolling", "Fading in time")
 """Holders with which kinds other than decisions are tried, at places that decisions do not pass."""
 
-FRACTIONS = {"decisions": 0.1 if BRIEF else 0.2, "all, weighted": 0.05}
+FRACTIONS = {"decisions": 0.05 if BRIEF else 0.2, "all, weighted": 0.05}
 """The fraction of places to try with less than full effort; full effort treats all kinds alike."""
 
 
@@ -101,7 +101,7 @@ def test_two_concurrent_calls_have_the_results_of_sequential_calls(
             explorer.try_each_place(
                 draw,
                 FRACTIONS.get(name, 0.15),
-                guarding=(0.4 if BRIEF else 1.0) * (name == "decisions"),
+                guarding=(0.2 if BRIEF else 1.0) * (name == "decisions"),
                 reading=name == "decisions" and not BRIEF,
             )
     points = sum(explorer.tried for explorer in tried.values())
@@ -416,8 +416,13 @@ def test_the_child_of_a_fork_has_whole_examples_of_another_thread_that_counts_an
     assert {*ends} == {0}
 
 
-@pytest.mark.parametrize("name", FEEDS if FULL else FRACTIONS)  # "all, weighted" has all kinds
-@pytest.mark.parametrize("title", ["Evaluator", "Metric", "TimeRolling", "Fading in time", "Sliced by two", "Ledger"])
+@pytest.mark.parametrize(
+    ("name", "title"),
+    crossed(
+        FEEDS if FULL else FRACTIONS,
+        ["Evaluator", "Metric", "TimeRolling", "Fading in time", "Sliced by two", "Ledger"],
+    ),
+)
 def test_two_objects_that_are_merged_into_each_other_never_wait_for_each_other(title: str, name: str):
     feed, holder = FEEDS[name], HOLDERS[title]
     change = holder.calls(feed)["put" if title == "Ledger" else "weighted update of new labels"]

@@ -14,6 +14,7 @@ import streameval as se
 from streameval.evaluation.core import Core
 from streameval.kernel.backend import BACKEND
 from streameval.kernel.types import DONE, OTHER
+from tests.support.effort import crossed
 
 WEIGHTS = (0.7, 2, 1.0, 0.25, 0.0, np.float64(3.5), 1, np.float64(0.1))
 PROPENSITIES = (1.0, 2.5, 3.3, 1e3, 1 / 3, 7.0, 1.1, 12.0)
@@ -47,8 +48,7 @@ def content(holder: Any) -> Any:
     return (holder.evaluator if isinstance(holder, se.Pending) else holder).to_bytes()
 
 
-@pytest.mark.parametrize("kind", ["sets", "scores", "rows", "pairs", "sums besides"])
-@pytest.mark.parametrize("name", [*HOLDERS])
+@pytest.mark.parametrize(("kind", "name"), crossed(["sets", "scores", "rows", "pairs", "sums besides"], [*HOLDERS]))
 def test_the_fast_path_counts_weighted_examples_like_the_reader(name: str, kind: str, monkeypatch: pytest.MonkeyPatch):
     """The examples have weights, except for kinds with further sums: with weights the fast path declines these."""
 
@@ -89,9 +89,14 @@ def test_the_fast_path_counts_weighted_examples_like_the_reader(name: str, kind:
     assert BACKEND == "numpy" or len(late) <= 3, late
 
 
-@pytest.mark.parametrize("weights", [WEIGHTS, (1.0,)], ids=["weighted", "plain"])
-@pytest.mark.parametrize("metrics", [["f1_macro", "f1_samples"], ["f1_macro", "lrap", "ranking_loss", "roc_auc_macro"]])
-@pytest.mark.parametrize("labels", [None, [*"abcdefgh"]], ids=["", "declared"])
+@pytest.mark.parametrize(
+    ("weights", "metrics", "labels"),
+    crossed(
+        [WEIGHTS, (1.0,)],
+        [["f1_macro", "f1_samples"], ["f1_macro", "lrap", "ranking_loss", "roc_auc_macro"]],
+        [None, [*"abcdefgh"]],
+    ),
+)
 def test_the_fast_path_counts_masked_examples_like_the_reader(
     labels: list[str] | None, metrics: list[str], weights: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ):

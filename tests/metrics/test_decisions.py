@@ -18,7 +18,7 @@ import streameval as se
 from streameval.metrics import averaging
 from streameval.metrics.catalogue import build_spec
 from tests.support.definitions import values_of
-from tests.support.effort import BRIEF, cases
+from tests.support.effort import BRIEF, cases, crossed
 from tests.support.entries import decided_entries
 from tests.support.oracle import Example, Oracle, Value
 
@@ -356,20 +356,22 @@ def columns(*tables: tuple[int, int, int, int]) -> list[Example]:
 SIGNED = ("mcc", "cohen_kappa", "informedness", "markedness")
 
 
-@pytest.mark.parametrize("name", SIGNED)
 @pytest.mark.parametrize(
-    "tables",
-    [
-        [(3, 1, 2, 4), (1, 3, 4, 2)],
-        [(3, 1, 2, 4), (2, 4, 3, 1)],
-        [(5, 0, 1, 4), (0, 5, 4, 1), (2, 2, 3, 3)],
-        [(8, 1, 2, 9), (1, 8, 9, 2), (7, 3, 3, 7), (3, 7, 7, 3)],
-        [(6, 2, 1, 8), (2, 6, 8, 1), (4, 4, 4, 5)],
-        [(10, 1, 1, 10), (1, 10, 10, 1), (6, 5, 5, 6)],
-        [(100, 1, 3, 97), (1, 100, 97, 3)],
-        [(100, 1, 3, 97), (1, 100, 96, 4)],
-        [(500, 499, 501, 500), (500, 500, 500, 500), (499, 500, 500, 501)],
-    ],
+    ("name", "tables"),
+    crossed(
+        SIGNED,
+        [
+            [(3, 1, 2, 4), (1, 3, 4, 2)],
+            [(3, 1, 2, 4), (2, 4, 3, 1)],
+            [(5, 0, 1, 4), (0, 5, 4, 1), (2, 2, 3, 3)],
+            [(8, 1, 2, 9), (1, 8, 9, 2), (7, 3, 3, 7), (3, 7, 7, 3)],
+            [(6, 2, 1, 8), (2, 6, 8, 1), (4, 4, 4, 5)],
+            [(10, 1, 1, 10), (1, 10, 10, 1), (6, 5, 5, 6)],
+            [(100, 1, 3, 97), (1, 100, 97, 3)],
+            [(100, 1, 3, 97), (1, 100, 96, 4)],
+            [(500, 499, 501, 500), (500, 500, 500, 500), (499, 500, 500, 501)],
+        ],
+    ),
 )
 def test_means_of_values_that_cancel_are_within_one_ulp_of_the_exact_mean(name: str, tables: list):
     stream = columns(*tables)

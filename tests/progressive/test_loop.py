@@ -167,8 +167,7 @@ def test_a_metric_of_river_has_the_same_value_in_either_loop():
     assert set(last.values) == {"MicroAverage", "ExactMatch"}
 
 
-@pytest.mark.parametrize("delay", [None, 11])
-@pytest.mark.parametrize("step", [1, 7, 100])
+@pytest.mark.parametrize(("delay", "step"), crossed([None, 11], [1, 7, 100]))
 def test_snapshots_are_those_of_river(step, delay):
     steps = evaluate.iter_progressive_val_score(
         yeast(200), MODELS["PerOutputClassifier"](), RiverMetric("f1_micro"), step=step, delay=delay,

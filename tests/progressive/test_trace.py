@@ -23,6 +23,7 @@ from matplotlib import pyplot
 import streameval as se
 from streameval.evaluation.core import Core, core_of
 from streameval.inputs import batching
+from tests.support.effort import crossed
 from tests.support.naming import case_name
 from tests.support.report_cases import binned_trace
 
@@ -550,8 +551,7 @@ def test_update_many_refuses_windows_with_what_to_write():
     assert not trace.examples
 
 
-@pytest.mark.parametrize("batch", [1, 30])
-@pytest.mark.parametrize("every", [1, 10, 100])
+@pytest.mark.parametrize(("batch", "every"), crossed([1, 30], [1, 10, 100]))
 def test_where_warnings_are_errors_a_call_that_raises_one_has_counted_nothing(batch: int, every: int):
     trace, raised = se.Trace(se.Evaluator(), every=every), 0
     with warnings.catch_warnings():

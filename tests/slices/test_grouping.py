@@ -259,9 +259,7 @@ def test_entries_of_an_arrow_dictionary_that_no_list_contains_are_no_labels():
     assert sliced.total().labels == ()
 
 
-@pytest.mark.parametrize("scored", [False, True])
-@pytest.mark.parametrize("names", [["user"], ["user", "place"]])
-@pytest.mark.parametrize("users", [40, 8])
+@pytest.mark.parametrize(("scored", "names", "users"), crossed([False, True], [["user"], ["user", "place"]], [40, 8]))
 def test_batches_with_few_examples_for_each_slice_count_as_single_examples_do(
     names: list[str], users: int, scored: bool, monkeypatch: pytest.MonkeyPatch
 ):

@@ -582,8 +582,7 @@ def test_slices_of_a_batch_are_what_each_slice_counts_by_itself(name: str, weigh
     assert sliced.total() == whole
 
 
-@pytest.mark.parametrize("groups", [2, 150])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("groups", "weighted"), crossed([2, 150], [False, True]))
 def test_lists_that_are_read_piece_by_piece_are_counted_as_a_whole(groups: int, weighted: bool):
     rng = np.random.default_rng(groups)
     size = 13_000  # an iterable is read a few thousand examples at a time

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 import streameval as se
 from streameval.kernel import backend
 from streameval.kernel.commit.numpy import Root
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.naming import case_name
 from tests.support.twins import cells_in, count_slots
 
@@ -74,8 +74,7 @@ def test_codes_outside_an_arrow_dictionary_are_refused():
             assert "damaged" in unchanged(se.Evaluator(), *inputs)
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("seed", range(cases(50)))
+@pytest.mark.parametrize(("kind", "seed"), crossed([np.int32, np.int64], range(cases(50))))
 def test_a_sparse_matrix_is_read_exactly_by_its_arrays_or_refused(kind: type, seed: int):
     rng = np.random.default_rng(seed)
     extremes = [0, 1, -1, 2, 7, 8, 9, 30, np.iinfo(kind).max, np.iinfo(kind).min]

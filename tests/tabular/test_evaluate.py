@@ -21,7 +21,7 @@ import pytest
 
 import streameval as se
 from streameval.tabular.job import Job
-from tests.support.effort import BRIEF
+from tests.support.effort import BRIEF, crossed
 
 ROWS = 500
 METRICS = ["f1_micro", "f1_macro", "recall_samples"]
@@ -136,8 +136,7 @@ def feathered(value: pa.Table, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("batch_size", [None, 17])
-@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize(("batch_size", "kind"), crossed([None, 17], SOURCES))
 def test_every_source_gives_the_bytes_of_one_update(kind: str, batch_size: int | None, tmp_path: Path):
     value = table()
     for weighted in (batch_size is None,) if BRIEF else (False, True):

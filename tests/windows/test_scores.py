@@ -281,8 +281,9 @@ def test_scores_take_four_bytes_until_one_needs_eight():
     assert again.to_bytes() == window.to_bytes()
 
 
-@pytest.mark.parametrize("keep", [[], ["rankings"], ["curves"], ["rankings", "curves"]])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, dict])
+@pytest.mark.parametrize(
+    ("keep", "dtype"), crossed([[], ["rankings"], ["curves"], ["rankings", "curves"]], [np.float32, np.float64, dict])
+)
 def test_a_window_slides_in_a_trace_as_outside_and_not_where_another_object_refuses(keep: list[str], dtype: Any):
     draw, labels = np.random.default_rng(5), list("abcd")
 

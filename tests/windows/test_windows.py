@@ -202,15 +202,13 @@ class _Unplain(dict[str, bool]):
     """A mapping that is read in Python, because the kernel reads plain dictionaries only."""
 
 
-@pytest.mark.parametrize("keep", [(), ("pairs",), ("rankings", "curves")])
 @pytest.mark.parametrize(
-    "holder",
-    [
+    ("holder", "keep"),
+    crossed([
         lambda ev: ev, lambda ev: se.Rolling(ev, 9), lambda ev: se.TimeRolling(ev, 9.0), lambda ev: se.Fading(ev, 9),
         lambda ev: se.Tumbling(ev, size=9), lambda ev: se.Sliced(ev, by="region"), lambda ev: se.Trace(ev, every=9),
         se.Pending,
-    ],
-    ids=["evaluator", "rolling", "time", "fading", "tumbling", "sliced", "trace", "pending"],
+    ], [(), ("pairs",), ("rankings", "curves")]),
 )  # fmt: skip
 def test_a_masked_example_counts_the_same_however_it_is_read(holder: Callable[[se.Evaluator], Any], keep: tuple[str]):
     rng, names = random.Random(1), ["a", "b", "c", "d"]

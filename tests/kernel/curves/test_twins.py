@@ -14,7 +14,7 @@ from streameval.kernel.table import SumTable
 from streameval.kernel.types import DONE, FULL, REFUSED
 from tests.support.curve_oracle import nasty_scores
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.twins import BACKENDS, Twin, committed_parts, needs_compiled, twins
 
 
@@ -118,15 +118,15 @@ def random_rows(rng: np.random.Generator, rows: int, width: int) -> tuple:
 
 
 @needs_compiled
-@pytest.mark.parametrize("density", [0.05, 0.5])
 @pytest.mark.parametrize(
-    ("start", "stop", "kind"),
-    [
+    ("density", "scored"),
+    crossed([0.05, 0.5], [
         (0.25, 0.75, np.float64), (0.0, 1.0, np.float32), (-0.5, -0.25, np.float64), (0.9, 2.5, np.float64),
         (0.25, 0.75, np.float16), (0.3, 0.301, np.float64), (-0.0001, 0.0001, np.float64),
-    ],
+    ]),
 )  # fmt: skip
-def test_twins_agree_about_areas_of_dense_bins(density: float, start: float, stop: float, kind: type):
+def test_twins_agree_about_areas_of_dense_bins(density: float, scored: tuple[float, float, type]):
+    start, stop, kind = scored
     rng = np.random.default_rng(11)
     scores = rng.uniform(start, stop, (9000, 4)).astype(kind).astype(np.float64)
     # Scores at limits; more scores in one bin than are stored one by one; all scores of a class in one bin.

@@ -13,6 +13,7 @@ from streameval.kernel.commit.numpy import Root
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything
 from tests.support.each import with_each
+from tests.support.effort import crossed
 from tests.support.twins import each_vector
 
 pytestmark = pytest.mark.skipif(kernel.BACKEND == "numpy", reason="the compiled twin is not in use")
@@ -77,8 +78,7 @@ def test_columns_in_every_row_are_not_lost():
         assert everything(counts, 64) == (rows, [[0, 0, 0, rows, 0]] * 64, [((64, 64, 64, 0), rows)])
 
 
-@pytest.mark.parametrize("groups", [1, 2, 7])
-@pytest.mark.parametrize("width", [1, 50, 64, 65])
+@pytest.mark.parametrize(("groups", "width"), crossed([1, 2, 7], [1, 50, 64, 65]))
 def test_rows_are_counted_in_their_groups(width: int, groups: int):
     rng = np.random.default_rng([width, groups])
     for rows in (groups, ROOM + 1, 2_500):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from streameval.kernel.types import DONE, FULL, REFUSED
-from tests.support.effort import cases, spread
+from tests.support.effort import cases, crossed, spread
 from tests.support.twins import BACKENDS, Twin, needs_compiled, twins
 
 if "compiled" in BACKENDS:
@@ -124,8 +124,7 @@ def test_twins_rank_lists_alike(seed: int):
 
 
 @needs_compiled
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.9])
-@pytest.mark.parametrize("distinct", [3, 300, 10**6])
+@pytest.mark.parametrize(("share", "distinct"), crossed([0.1, 0.3, 0.9], [3, 300, 10**6]))
 def test_twins_agree_where_a_binary_search_takes_over(share: float, distinct: int):
     rng = np.random.default_rng(int(10 * share))
     true, scores = (rng.random((4, 1500)) < share).astype(np.uint8), rng.integers(0, distinct, (4, 1500))

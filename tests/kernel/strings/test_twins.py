@@ -26,7 +26,7 @@ from streameval.kernel.strings import numpy as _codes_numpy
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import cases, crossed
 from tests.support.twins import merge
 
 TWINS: list[Any] = [_codes_numpy]
@@ -321,8 +321,7 @@ def test_codes_rows_and_lists_out_of_range_are_refused():
 
 
 @needs_compiled
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-@pytest.mark.parametrize("groups", [1, 2, 20, 700])
+@pytest.mark.parametrize(("kind", "groups"), crossed([np.int32, np.int64], [1, 2, 20, 700]))
 def test_twins_count_each_group_like_a_batch_of_its_own(groups: int, kind: type):
     rng = np.random.default_rng(groups)
     for rows in (0, 1, 511, 513, 3_000) if groups < 700 else (3_000,):
