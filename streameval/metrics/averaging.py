@@ -167,7 +167,7 @@ def _sum_of_small(num: Integers, den: Integers, times: Integers | None) -> tuple
     for how many there are, ``k + s < 63`` and ``l + s < 63``.
     """
     union = _union(num, den) if times is None else _union(num, den, times)
-    if not 0 <= union < 2**31 or len(den) >= 2**31:
+    if not 0 <= union < 2**31:
         return None
     size, count = union.bit_length(), len(den).bit_length()
     if times is None:  # the first digit holds whole parts too, so it has fewer bits

@@ -215,7 +215,7 @@ def _mean_at(paths: list[tuple[Path, int]], goal: Objective, edge: IntArray, *, 
     values = []
     for path, pos in paths:
         low, top = (np.count_nonzero(path.bins >= edge), np.count_nonzero(path.bins > edge)) if edge.size else (0, 0)
-        corner = inside and low > top and (path.mixed[low - 1] or low - top > 1)
+        corner = low > top and (path.mixed[low - 1] or low - top > 1)
         tp, fp = (np.array([int(part[low]), int(part[top if inside else low])], object) for part in (path.tp, path.fp))
         num, den, allowed = goal.terms(np.append(tp, tp[0]), np.append(fp, fp[1]), pos)
         best = greatest(num, den, allowed & [True, True, corner])
@@ -237,7 +237,7 @@ def pcut(tables: CurveTables, label: Label | None = None) -> Choice:
     excess = (path.tp + path.fp).astype(object) - pos
     at = int(np.argmin(np.abs(excess)))
     after = int(np.searchsorted(excess, 1, "left"))
-    mixed = excess[at] and after < len(excess) and bool(path.mixed[after - 1])
+    mixed = after < len(excess) and bool(path.mixed[after - 1])
     value = as_float(excess[at] * tables.unit)
     return Choice(_threshold(path, at), value, 0.0 if mixed else value)
 
@@ -271,7 +271,7 @@ def apply_thresholds(scores: ArrayLike, thresholds: Thresholds, *, labels: Seque
     thresholds
         One number, one per column, or a mapping from labels (to numbers, or to what `best_thresholds` returned).
     labels
-        The labels of the columns, in their order; needed with a mapping, unless ``scores`` is a data frame.
+        The labels of the columns, in their order; without them those of a data frame, or the numbers of the columns.
 
     Examples
     --------
@@ -346,11 +346,8 @@ def _at(path: Path, bound: float) -> tuple[int, int, int, int, int, int]:
     """True and false positives at least, both at most, positives, negatives."""
     whole = int(path.tp[-1]), int(path.fp[-1])
     path, _ = _scored(path)
-    if math.isinf(bound):
-        reached = (int(path.tp[-1]), int(path.fp[-1])) if bound < 0 else (0, 0)
-        return *reached, *reached, *whole
     own_bin: IntArray = binned.bins_of(np.array([bound]))[0]
-    known = binned.scores_of(np.maximum(path.bins, 0), np.maximum(path.residuals, 0))  # valid where scores are equal
+    known = binned.scores_of(path.bins, np.maximum(path.residuals, 0))  # valid where scores are equal
     inside = bound > binned.edges_of(own_bin)[0]
     passed = (path.bins > own_bin[0]) | ((path.bins == own_bin[0]) & np.where(path.mixed, not inside, known >= bound))
     low = int(np.count_nonzero(passed))

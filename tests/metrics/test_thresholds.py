@@ -165,7 +165,7 @@ def test_outcomes_at_any_threshold_lie_within_their_bounds(seed: int):
 @pytest.mark.parametrize("seed", range(cases(60)))
 def test_outcomes_are_exact_at_known_scores_and_at_chosen_thresholds(seed: int):
     tables, cells, scores, _ = case(seed, pure=True)
-    for bound in [*scores.reshape(-1).tolist(), 0.05, -7.0, 0.0]:
+    for bound in [*scores.reshape(-1), *np.nextafter(scores.reshape(-1), 9), 0.05, -7.0, 0.0]:
         assert decisions_at(tables, bound).exact.all()
     mixed = case(seed)[0]
     assert decisions_at(mixed, best_thresholds(mixed)).exact.all()
@@ -196,6 +196,7 @@ def test_pcut_and_rcut_by_hand():
     assert pcut(tables, 2).threshold == math.inf
     assert rcut(scores, 1).tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0]]
     assert rcut(np.array([[0.5, 0.5, 0.1]]), 1).tolist() == [[1, 0, 0]]
+    assert rcut(np.arange(99)[None] % 3, 2)[0].nonzero()[0].tolist() == [2, 5]
     assert rcut(scores, 9).all()
 
 
@@ -222,6 +223,9 @@ def test_a_threshold_for_the_mean_may_lie_between_two_scores_of_a_bin_but_not_be
     same.update(["a", "b"], {"a": 0.5, "b": 0.9})
     same.update([], {"b": 0.5})  # F1 is best if this is not predicted, but the "a" of the same score is
     assert same.best_threshold("f1_macro").exact
+    same.update_many([[], ["c"], []], [{"a": 0.4}, {"c": 0.300002}, {"c": 0.300001}], weights=[6, 1, 1])
+    best = same.best_threshold("f1_macro")  # at 0.5 the sum of F1 is 1 + 2 / 3, and at 0.300002 it is 2 / 8 + 2 / 3 + 1
+    assert (best.threshold, best.bound) == (0.5, float(Fraction(23, 36)))
 
 
 def test_a_bin_of_two_labels_leaves_the_mean_exact_where_a_third_label_misses_the_goal():
@@ -274,6 +278,7 @@ def test_apply_thresholds_returns_decisions_of_0_and_1():
     scores = np.array([[0.5, 0.1], [np.nextafter(0.5, 0), 0.9]], np.float64)
     assert apply_thresholds(scores, 0.5).tolist() == [[1, 0], [0, 1]]
     assert apply_thresholds(scores, [0.2, 1.0]).tolist() == [[1, 0], [1, 0]]
+    assert apply_thresholds(scores, {1: 1.0, 0: 0.2}).tolist() == [[1, 0], [1, 0]]
     chosen = {"b": Choice(0.1, 0.0, 0.0), "a": 2.0}
     assert apply_thresholds(scores, chosen, labels=["a", "b"]).tolist() == [[0, 1], [0, 1]]
     assert apply_thresholds(scores.astype(np.float32), 0.5).dtype == np.uint8
@@ -348,9 +353,11 @@ def test_thresholds_by_label_are_applied_to_the_columns_of_a_frame_by_name():
         (lambda: apply_thresholds([[0.5]], {"a": 0.5}, labels=["b"]), "no value for label 'b'"),
         (lambda: rcut([[0.5]], -1), "k must be"),
         (lambda: best_thresholds(counted(width=1), FScore(0.0)), "beta must be"),
+        (lambda: best_thresholds(counted(width=1), FScore(math.inf)), "beta must be"),
         (lambda: best_thresholds(counted(width=1), PrecisionAt(1.5)), "recall must be"),
         (lambda: best_thresholds(counted(width=1), RecallAt(-1)), "precision must be"),
         (lambda: best_thresholds(counted(width=1), Cost(-1.0)), "false_positive must be"),
+        (lambda: best_thresholds(counted(width=1), Cost(1.0, math.inf)), "false_negative must be"),
         (lambda: best_threshold(counted(width=1), average="samples"), "average must be"),
     ],
 )
