@@ -16,7 +16,7 @@ from streameval.wire.fields import varint
 from tests.golden import write
 from tests.soak import damage
 from tests.support.each import with_each
-from tests.support.effort import cases
+from tests.support.effort import BRIEF, cases
 from tests.wire.test_decisions import sealed
 
 NAMES = (
@@ -141,9 +141,10 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     """Small files that claim large sizes, and larger files in which many parts do."""
     steps = {"ledger-compacted": 3, "checkpoint": 3, "pending": 7, "trace-metrics": 11}
     images = {name: data for name, make in write.MAKE.items() if len(data := make().to_bytes()) < 1000}
-    for size in (2**16, 2**31, 2**40, 2**62, 2**64 - 1):
+    for number, size in enumerate((2**16, 2**31, 2**40, 2**62, 2**64 - 1)):
         for image, data in images.items():  # images of every kind of state and every holder
-            for at in range(8, len(data) - 4, steps.get(image, 31)):
+            # With little effort, half of the places for each size, and the other half for the next size.
+            for at in range(8, len(data) - 4, steps.get(image, 31))[number % 2 * BRIEF :: 1 + BRIEF]:
                 yield f"{image}, {size} at {at}", sealed(data[:at] + varint(size) + data[at + 1 : -4])
     many = 100_000
     yield "many sums of nothing", sealed(HEAD + b"\x30" + varint(len(EMPTY)) + EMPTY + varint(many) + bytes(many))

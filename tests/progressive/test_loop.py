@@ -135,10 +135,9 @@ def test_the_loop_counts_what_river_counts_in_the_same_order(name, delay):
     assert counted.get() == expected.get()
 
 
-@pytest.mark.parametrize("time", ["when", lambda x: x["when"]], ids=["field", "callable"])
-@pytest.mark.parametrize("delay", [
+@pytest.mark.parametrize(("time", "delay"), crossed(["when", lambda x: x["when"]], [
     dt.timedelta(0), dt.timedelta(minutes=30), "wait", lambda x, y: x["wait"] * 2 if y["Class2"] else x["wait"],
-], ids=["at once", "constant", "field", "callable"])  # fmt: skip
+]))  # fmt: skip
 def test_the_loop_counts_what_river_counts_where_examples_have_times(time, delay):
     def model() -> object:
         return discarding(MODELS["ClassifierChain"]())
@@ -330,12 +329,12 @@ def test_dictionaries_of_the_stream_are_not_changed(delay):
     assert stream == before
 
 
-@pytest.mark.parametrize(("weight_for", "learns", "counts"), [
-    ("learn", True, False), ("metric", False, True), ("both", True, True), ("auto", True, True),
-])  # fmt: skip
-@pytest.mark.parametrize("weight", ["cost", lambda x, _: x["cost"]], ids=["field", "callable"])
-@pytest.mark.parametrize("delay", [None, 4])
-def test_a_weight_goes_to_the_model_the_metric_or_both_as_weight_for_says(weight, weight_for, learns, counts, delay):
+@pytest.mark.parametrize(
+    ("weight_for", "weight", "delay"),
+    crossed(["learn", "metric", "both", "auto"], ["cost", lambda x, _: x["cost"]], [None, 4]),
+)
+def test_a_weight_goes_to_the_model_the_metric_or_both_as_weight_for_says(weight_for, weight, delay):
+    learns, counts = weight_for != "metric", weight_for != "learn"
     stream = [(x | {"cost": 0.5 + place % 3}, y) for place, (x, y) in enumerate(yeast(100))]
     model, expected = per_output(), se.Evaluator()
     questions = []

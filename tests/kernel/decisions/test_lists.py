@@ -12,7 +12,6 @@ from streameval import kernel
 from streameval.kernel.commit.numpy import Root
 from streameval.kernel.types import Lists
 from tests.kernel.decisions.test_twins import everything
-from tests.support.each import with_each
 from tests.support.effort import crossed
 from tests.support.twins import each_vector
 
@@ -55,8 +54,7 @@ def by_hand(rows: Iterable[int], width: int, true: Lists, pred: Lists) -> tuple[
     return keys.total(), cells.tolist(), sorted(keys.items())
 
 
-@pytest.mark.parametrize("width", [1, 8, 50, 63, 64, 65])
-@with_each("rows", [ROOM - 1, ROOM, ROOM + 1, MANY])
+@pytest.mark.parametrize(("rows", "width"), crossed([ROOM - 1, ROOM, ROOM + 1, MANY], [1, 8, 50, 63, 64, 65]))
 def test_lists_are_counted_like_a_plain_loop_over_rows(rows: int, width: int):
     for longest in (0, 1, 4, 5, 70) if rows < 1_000 else (3, 9):
         wanted = None
