@@ -56,7 +56,8 @@ def test_every_truncation_flipped_bit_and_zero_tail_is_refused(image: str):
 def test_every_truncation_and_zero_tail_under_a_right_checksum_is_refused(image: str):
     body = IMAGES[image][:-4]
     for size in range(7, len(body)):
-        for damaged in (body[:size], body[:size] + bytes(len(body) - size)):
+        forms = body[:size], body[:size] + bytes(len(body) - size)
+        for damaged in forms[size % 2 :: 2] if BRIEF else forms:
             if damaged != body:
                 with pytest.raises(se.FormatError) as caught:
                     decoded(sealed(damaged))

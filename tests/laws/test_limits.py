@@ -15,6 +15,7 @@ import streameval as se
 from streameval.evaluation.kinds import KINDS as REGISTRY
 from streameval.states import history
 from tests.laws.holders import HOLDERS, KINDS, LABELS, Holder, Kind, Row
+from tests.support.effort import crossed
 
 MOST = 2**63 - 1
 EVERY = set(LABELS)
@@ -71,12 +72,12 @@ def fed(holder: Holder, kind: Kind, *rows: Row) -> Any:
     return state
 
 
-CASES = [
-    ("Evaluator", name, example, weight)
-    for name in TRIED
+WEIGHED = [
+    (example, weight)
     for example, weights in zip(EXAMPLES, (WEIGHTS[::3], WEIGHTS, WEIGHTS[:2]), strict=True)
     for weight in weights
 ]
+CASES = [("Evaluator", name, *weighed) for name, weighed in crossed(TRIED, WEIGHED)]
 CASES += [("Metric", name, "one score", 1.0) for name in TRIED]
 CASES += [(name, kind, "one score", 1.0) for name in ("Sliced", "Tumbling", "Fading") for kind in ("curves", "all")]
 

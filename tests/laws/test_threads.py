@@ -100,7 +100,7 @@ def test_two_concurrent_calls_have_the_results_of_sequential_calls(
                 explorer.skip(of_decisions(title))
             explorer.try_each_place(
                 draw,
-                FRACTIONS.get(name, 0.15),
+                FRACTIONS.get(name, 0.08 if BRIEF else 0.15),
                 guarding=(0.2 if BRIEF else 1.0) * (name == "decisions"),
                 reading=name == "decisions" and not BRIEF,
             )

@@ -118,10 +118,10 @@ def test_results_and_errors_do_not_depend_on_how_many_labels_are_known(
     assert outcomes[0] == outcomes[1]
 
 
-KEPT = {"keep": ["pairs"]}, {"keep": ["curves", "pairs"], "nan": "missing"}, {"keep": ["rankings"], "ties": "last"}
+OPTIONS = {"keep": ["pairs"]}, {"keep": ["curves", "pairs"], "nan": "missing"}, {"keep": ["rankings"], "ties": "last"}
 
 
-@pytest.mark.parametrize(("setup", "options"), crossed(SETUPS, KEPT))
+@pytest.mark.parametrize(("setup", "options"), crossed(SETUPS, OPTIONS))
 def test_every_state_counts_the_same_however_many_labels_are_known(
     setup: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ):

@@ -28,6 +28,7 @@ from tests.states.test_state_set import LABELS, LEVELS, METRICS, PROPENSITIES, r
 from tests.support.effort import cases, crossed, spread
 from tests.support.interruptions import attempted, check_interruptions
 from tests.support.kinds import KEEP, SCORED
+from tests.support.naming import case_name
 from tests.wire.test_decisions import sealed
 
 CHECK = settings(max_examples=cases(20))
@@ -528,8 +529,10 @@ OPERATIONS: dict[str, Callable[[Any, str], object]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "operation", "weight"), crossed(KINDS, OPERATIONS, [1.0, 0.3]))
-def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
+@pytest.mark.parametrize(("weight", "case"), crossed([1.0, 0.3], crossed(KINDS, OPERATIONS)), ids=case_name)
+def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(weight: float, case: tuple[str, str]):
+    kind, operation = case
+
     def go_on(window: Any) -> None:
         window.update({"x", "new"}, {"newer": 0.5, "a": 0.1}, weight=0.7, **at(kind, 8))
 

@@ -38,6 +38,7 @@ from tests.kernel.decisions.test_twins import everything, needs_compiled
 from tests.support.each import with_each
 from tests.support.effort import cases, crossed, spread
 from tests.support.interruptions import check_interruptions
+from tests.support.naming import case_name
 from tests.support.streams import Example, Stream, feed_many, readings, streams
 from tests.support.twins import cells_in, count_slots
 from tests.wire.test_decisions import sealed, varint
@@ -763,8 +764,10 @@ OPERATIONS: dict[str, Callable[[object, str], object]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "operation", "weight"), crossed(KINDS, OPERATIONS, [1.0, 0.3]))
-def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(kind: str, operation: str, weight: float):
+@pytest.mark.parametrize(("weight", "case"), crossed([1.0, 0.3], crossed(KINDS, OPERATIONS)), ids=case_name)
+def test_an_interruption_anywhere_leaves_a_window_as_before_or_as_after(weight: float, case: tuple[str, str]):
+    kind, operation = case
+
     def go_on(window: Any) -> None:
         window.update({"x", "new"}, {"newer", "a"}, weight=0.7, **at(kind, 8))
         window.update_many([{"y"}], [{"x"}], **many_at(kind, 9, 1))

@@ -226,7 +226,7 @@ def test_a_body_with_any_byte_replaced_is_refused_or_read_exactly_as_written(ima
         old = body[position]
         if position not in names:
             values = sorted({0, 1, 2, 3, 127, 128, 255, (old + 1) % 256, (old - 1) % 256, old ^ 16} - {old})
-            for value in values[position % 2 :: 2] if BRIEF else values:
+            for value in values[position % 4 :: 4] if BRIEF else values:
                 edited = bytearray(body)
                 edited[position] = value
                 accepted += refused_or_exact(sealed(edited))
