@@ -271,7 +271,7 @@ def calibration_curve(
     else:
         group, _ = _quantiles(bins, buckets)
         first, last = np.searchsorted(group, order, "left"), np.searchsorted(group, order, "right") - 1
-        low, high = binned.edges_of(bins.bins[first]), binned.edges_of(np.minimum(bins.bins[last] + 1, binned.BINS - 1))
+        low, high = binned.edges_of(bins.bins[first]), binned.edges_of(bins.bins[last] + 1)
     sizes = np.array([as_float(weight * tables.unit) for weight in weights.tolist()])
     means = shares(scores, weights * bins.one)
     return CalibrationCurve(means, shares(hits, weights), sizes, low, high, as_float(moved * tables.unit))

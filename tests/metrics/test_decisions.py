@@ -17,6 +17,7 @@ from hypothesis import example, given, settings, strategies as st
 import streameval as se
 from streameval.metrics import averaging
 from streameval.metrics.catalogue import build_spec
+from streameval.metrics.spec import as_float
 from tests.support.definitions import values_of
 from tests.support.effort import BRIEF, cases, crossed
 from tests.support.entries import decided_entries
@@ -239,6 +240,7 @@ def test_a_ratio_of_weights_past_the_largest_float_is_infinite():
     ev = evaluated(stream)
     assert ev.get("irlbl") == {"a": 1.0, "b": math.inf}
     assert ev.get("mean_ir") == math.inf
+    assert as_float(Fraction(-(10**400))) == -math.inf
 
 
 @pytest.mark.parametrize("alpha", [1e15, 1e50, 1e300])
@@ -589,6 +591,8 @@ def test_numbers_of_numpy_are_numbers(kind: type):
         ("jacard_samples", "jaccard_samples"),
         ("subset_acuracy", "subset_accuracy"),
         ("mathews_corrcoef", "matthews_corrcoef"),
+        ("recall_of_all_that_was_ever_true", "recall"),
+        ("labelset", "labelset_peak"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_one(wrong: str, nearest: str):
@@ -759,8 +763,10 @@ def test_a_parameter_that_the_entry_does_not_have_is_refused(name: str):
     ],
 )  # fmt: skip
 def test_a_text_that_is_no_metric_is_refused(text: str):
-    with pytest.raises(se.MetricError):
+    with pytest.raises(se.MetricError) as refusal:
         se.Evaluator([text])
+    if "not a metric name" in str(refusal.value):
+        assert "write for example 'f1_macro'" in str(refusal.value)
 
 
 @pytest.mark.parametrize("metric", [None, 1, 1.5, b"f1", se.F1, ["f1"], {"f1": 1}])
