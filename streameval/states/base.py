@@ -292,7 +292,8 @@ class State(ABC, Generic[K]):
 
     def _prepare_batch(self, batch: Batch, weights: FloatArray) -> list[Part]:
         """Prepare to add the weights of a batch, before its examples are counted."""
-        return self.weights.prepare(joined_sums([self._weights_at(0), self._sums_of(batch, weights)]))
+        sums = self._sums_of(batch, weights)
+        return self.weights.prepare_add([(sums, 1)]) or self.weights.prepare(joined_sums([self._weights_at(0), sums]))
 
     def _reserve(self) -> None:
         """Make room for a column of every label."""

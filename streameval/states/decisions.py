@@ -69,7 +69,7 @@ class Decisions(State[Key]):
             true, pred, mask = (_rows(side, batch.examples, len(columns)) for side in batch.sides[:3])
             weighed = kernel.weigh_dense(true, pred, mask, weights)
         else:
-            weighed = kernel.weigh_lists(batch.examples, len(columns), *batch.sides, weights)
+            columns, weighed = kernel.weigh_lists(batch.examples, *batch.sides, weights)
         target = common_scale(weighed.scale)
         place, outcome = np.nonzero(weighed.cells.any(axis=2))
         by_slot = exact_integers(weighed.cells[place, outcome], weighed.scale, target)

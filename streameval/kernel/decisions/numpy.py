@@ -143,7 +143,7 @@ class Counts(SumTable[RowKey]):
     ) -> None:
         """Count lists of columns: true, predicted, masked, otherwise mentioned; ``everywhere``: mentioned by all."""
         cells = np.zeros_like(self._cell.value.columns)
-        keys, _, _ = list_rows(examples, true, pred, mask, named, everywhere, cells)
+        keys = list_rows(examples, true, pred, mask, named, everywhere, cells)
         self._add(np.arange(len(cells)), fixed, cells, keys)
 
     def _add(self, columns: IntArray, fixed: int, cells: IntArray, keys: IntArray) -> None:

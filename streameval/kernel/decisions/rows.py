@@ -66,14 +66,18 @@ def list_rows(
     named: Lists | None,
     everywhere: IntArray,
     cells: IntArray,
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Count lists into ``cells``, shape (columns, 5), as `Counts.count_lists` does. Row keys, and as `list_cells`."""
+) -> IntArray:
+    """Count lists into ``cells``, shape (columns, 5), as `Counts.count_lists` does, and return their row keys."""
     row, slots = list_cells(examples, true, pred, mask, named)
     counted = np.bincount(slots, minlength=cells.size).reshape(-1, 5)
     cells += counted
     cells[everywhere, 0] += examples - counted[everywhere].sum(axis=1)
+    return _row_keys(examples, row, slots)
+
+
+def _row_keys(examples: int, row: IntArray, slots: IntArray) -> IntArray:
     _, missed, wrong, hits, masked = np.bincount(5 * row + slots % 5, minlength=5 * examples).reshape(examples, 5).T
-    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1), row, slots
+    return np.stack([missed + hits, wrong + hits, hits, masked], axis=1)
 
 
 def tally(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -122,19 +126,15 @@ def weigh_dense(true: UInt8Array, pred: UInt8Array, mask: UInt8Array | None, wei
 
 
 def weigh_lists(
-    examples: int,
-    width: int,
-    true: Lists | None,
-    pred: Lists | None,
-    mask: Lists | None,
-    named: Lists | None,
-    weights: FloatArray,
-) -> Weighed:
-    """Sum the weights of examples passed as lists; see `Counts.count_lists`."""
-    cells, nowhere = np.zeros((width, 5), np.int64), np.zeros(0, np.int64)
-    keys, rows, slots = list_rows(examples, true, pred, mask, named, nowhere, cells)
-    scale, digits = limbs(weights)
-    return _weighed(keys, scale, digits, _sums(slots, digits[rows], 5 * width).reshape(width, 5, digits.shape[1]))
+    examples: int, true: Lists | None, pred: Lists | None, mask: Lists | None, named: Lists | None, weights: FloatArray
+) -> tuple[IntArray, Weighed]:
+    """Sum the weights of examples passed as lists, see `Counts.count_lists`, and the columns of the cells."""
+    rows, slots = list_cells(examples, true, pred, mask, named)
+    absent = np.bincount(slots // 5) == 0
+    (scale, digits), places = limbs(weights), slots - 5 * np.cumsum(absent)[slots // 5]
+    columns = np.flatnonzero(~absent)
+    sums = _sums(places, digits[rows], 5 * len(columns)).reshape(-1, 5, digits.shape[1])
+    return columns, _weighed(_row_keys(examples, rows, slots), scale, digits, sums)
 
 
 def _weighed(keys: IntArray, scale: int, digits: FloatArray, cells: IntArray) -> Weighed:

@@ -280,20 +280,29 @@ def test_weights_are_summed_by_definition():
             for side in (true, pred, mask)
         ]
         assert exact(backend.decisions.weigh_dense(true, pred, mask, weights)) == (cells, keys), kind
-        assert exact(backend.decisions.weigh_lists(30, 9, *lists, None, weights)) == (cells, keys), kind
+        assert widened(9, *backend.decisions.weigh_lists(30, *lists, None, weights)) == (cells, keys), kind
 
 
-@needs_compiled
 @with_each("kind", WEIGHTS)
 @pytest.mark.parametrize("seed", range(8))
-def test_twins_weigh_lists_alike(kind: str, seed: int):
+def test_lists_are_weighed_like_dense_rows(kind: str, seed: int):
     rng = random.Random(seed)
     examples, width = rng.choice([0, 1, 2, 40, 1025]), rng.choice([0, 1, 2, 9, 64])
     weights = WEIGHTS[kind](np.random.default_rng(seed), examples)
-    number = [np.int32, np.int64][seed % 2]
-    sides = [lists_of(rng, examples, width, number) for _ in range(4)]
-    twins = [exact(twin.weigh_lists(examples, width, *sides, weights)) for twin in (_compiled, _numpy)]
-    assert twins[0] == twins[1]
+    sides = [lists_of(rng, examples, width, [np.int32, np.int64][seed % 2]) for _ in range(4)]
+    rows = [np.zeros((examples, width), np.uint8) for _ in range(3)]
+    for dense, lists in zip(rows, sides, strict=False):
+        if lists is not None:
+            dense[np.repeat(np.arange(examples), np.diff(lists.offsets)), lists.flat()] = 1
+    columns, weighed = backend.decisions.weigh_lists(examples, *sides, weights)
+    assert widened(width, columns, weighed) == exact(backend.decisions.weigh_dense(*rows, weights))
+
+
+def widened(width: int, columns: np.ndarray, weighed: Weighed) -> tuple[list[list[int]], dict[object, int]]:
+    """The sums of some columns as `exact` has them of all columns."""
+    cells, keys = exact(weighed)
+    by_column = dict(zip(columns.tolist(), cells, strict=True))
+    return [by_column.get(column, [0] * 5) for column in range(width)], keys
 
 
 def placed_plainly(columns: dict, fixed: int, true: Any, pred: Any) -> tuple[np.ndarray, tuple[int, int, int, int]]:
