@@ -186,7 +186,7 @@ class History:
 
         for block in blocks:
             waiting, stored = [*waiting, block], stored + block.size
-            # Counting a weighted batch takes time for every weight sum so far, so such batches must be larger.
+            # Counting a weighted batch takes time for every label so far, so such batches must be larger.
             if stored >= (BLOCK if block.weights is None else min(most, max(BLOCK, len(states.labels)))):
                 count()
                 waiting, stored = [], 0
