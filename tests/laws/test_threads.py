@@ -1,7 +1,7 @@
 """Any object may be used from any thread: two concurrent calls have the results that one after the other would have.
 
-By default one place in a quarter of the lines that may hold a guard, and in a fraction of the other lines, is tried
-with other calls in turn; for kinds of state other than decisions, a fraction of the lines that decisions do not pass.
+By default one place in half of the lines that may hold a guard, and in a fraction of the other lines, is tried with
+other calls in turn; for kinds of state other than decisions, a fraction of the lines that decisions do not pass.
 ``STREAMEVAL_EFFORT=0.1`` tries all of these lines, and all lines of calls that only read. ``STREAMEVAL_EFFORT=1`` tries
 every place, and then random kinds, objects and calls for a fixed time. `tests.support.exploring` implements this.
 """
@@ -61,7 +61,7 @@ from tests.support.kinds import EACH
 OTHER_KINDS = ("Evaluator",) if BRIEF else ("Evaluator", "Rolling", "Fading in time")
 """Holders with which kinds other than decisions are tried, at places that decisions do not pass."""
 
-FRACTIONS = {"decisions": 0.05 if BRIEF else 0.2, "all, weighted": 0.05}
+FRACTIONS = {"decisions": 0.1 if BRIEF else 0.2, "all, weighted": 0.05}
 """The fraction of places to try with less than full effort; full effort treats all kinds alike."""
 
 
@@ -100,8 +100,8 @@ def test_two_concurrent_calls_have_the_results_of_sequential_calls(
                 explorer.skip(of_decisions(title))
             explorer.try_each_place(
                 draw,
-                FRACTIONS.get(name, 0.08 if BRIEF else 0.15),
-                guarding=(0.2 if BRIEF else 1.0) * (name == "decisions"),
+                FRACTIONS.get(name, 0.15),
+                guarding=(0.4 if BRIEF else 1.0) * (name == "decisions"),
                 reading=name == "decisions" and not BRIEF,
             )
     points = sum(explorer.tried for explorer in tried.values())
