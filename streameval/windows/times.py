@@ -131,13 +131,14 @@ class _Calendar(Clock):
     def _of_array(times: np.ndarray[Any, np.dtype[Any]], name: str) -> IntArray:
         if np.isnat(times).any():
             raise InputError(f"{name} holds NaT; give a time")
-        keys = times.astype("datetime64[us]").astype(np.int64)
+        # Years first, because a number of microseconds may overflow, which numpy 2.5 refuses.
+        far = np.abs(times.astype("datetime64[Y]").astype(np.int64)) > 10_000
+        keys = np.zeros(len(times), np.int64) if far.any() else times.astype("datetime64[us]").astype(np.int64)
         if np.datetime_data(times.dtype)[0] in ("ns", "ps", "fs", "as"):
             fine = keys.astype("datetime64[us]").astype(times.dtype) != times
             if fine.any():
                 raise InputError(f"{name} {quoted(times[fine][0])} {_TOO_FINE}")
-        # Years as well, since a number of microseconds may have overflowed.
-        far = (np.abs(times.astype("datetime64[Y]").astype(np.int64)) > 10_000) | (keys < _FIRST) | (keys > _LAST)
+        far |= (keys < _FIRST) | (keys > _LAST)
         if far.any():
             raise InputError(f"{name} {quoted(times[far][0])} {_TOO_FAR}")
         return keys
@@ -211,7 +212,7 @@ class _Line(Clock):
 def clock_of(period: object, name: str) -> Clock:
     """The clock for a period: it reads dates for a timedelta, else numbers."""
     if isinstance(period, timedelta | np.timedelta64) and getattr(period, "dtype", None) != "m8":  # has a unit
-        with suppress(TypeError, ArithmeticError):  # of months, or too long
+        with suppress(TypeError):  # of months
             period = whole_span(period, name)
     if isinstance(period, timedelta):
         micro = period // _MICROSECOND
@@ -241,10 +242,11 @@ def saved_clock(kind: int, period: int) -> Clock:
 
 def whole_span(span: Any, name: str) -> Any:
     """A span of time as Python has it; `InputError` if it is finer than a microsecond, or numpy wraps it around."""
-    plain = plain_time(span)
-    if getattr(span, "nanoseconds", False) or (plain is not span and np.timedelta64(plain).astype(span.dtype) != span):
-        raise InputError(f"{name} must be a whole number of microseconds that a timedelta can hold, not {quoted(span)}")
-    return plain
+    with suppress(OverflowError):  # numpy 2.5 raises it where older versions wrap around
+        plain = plain_time(span)
+        if (plain is span or np.timedelta64(plain).astype(span.dtype) == span) and not getattr(span, "nanoseconds", 0):
+            return plain
+    raise InputError(f"{name} must be a whole number of microseconds that a timedelta can hold, not {quoted(span)}")
 
 
 def is_iso(t: object) -> bool:
