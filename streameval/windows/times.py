@@ -241,7 +241,7 @@ def saved_clock(kind: int, period: int) -> Clock:
 
 
 def whole_span(span: Any, name: str) -> Any:
-    """A span of time as Python has it; `InputError` if it is finer than a microsecond, or numpy wraps it around."""
+    """A span of time as Python has it; `InputError` if it is finer than a microsecond, or too long for a timedelta."""
     with suppress(OverflowError):  # numpy 2.5 raises it where older versions wrap around
         plain = plain_time(span)
         if (plain is span or np.timedelta64(plain).astype(span.dtype) == span) and not getattr(span, "nanoseconds", 0):
